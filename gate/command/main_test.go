@@ -28,8 +28,11 @@ var raceFlags []string
 // TestMain builds nsgate and the fake profiler tools once and puts them on the PATH, so that every test of this package
 // runs the command as users do.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "fakeserver" {
+	switch filepath.Base(os.Args[0]) {
+	case "fakeserver":
 		os.Exit(fakeServer(os.Args[1:]))
+	case "insider":
+		os.Exit(inside())
 	}
 	flag.Set("test.parallel", "16") // the scripts wait more than they compute; the command line may say otherwise
 	os.Exit(withTools(m))
@@ -60,8 +63,10 @@ func withTools(m *testing.M) int {
 			panic(string(out))
 		}
 	}
-	if self, err := os.Executable(); err != nil || os.Symlink(self, filepath.Join(tools, "fakeserver")) != nil {
-		panic("the fake server cannot be linked")
+	for _, name := range []string{"fakeserver", "insider"} {
+		if self, err := os.Executable(); err != nil || os.Symlink(self, filepath.Join(tools, name)) != nil {
+			panic("the tests cannot be linked as " + name)
+		}
 	}
 	if !full() && raceFlags == nil { // a tenth less processor time for thousands of short processes
 		os.Setenv("GOMAXPROCS", "1")

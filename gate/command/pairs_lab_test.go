@@ -27,6 +27,7 @@ type lab struct {
 	lines  []string
 	header string // description of the row, for violations
 	found  *violations
+	inside *insider // that runs commands which measure nothing, nil before the first
 }
 
 // answer is what one command of nsgate said and did.
@@ -149,16 +150,15 @@ func (l *lab) nsgate(in string, env []string, args ...string) answer {
 
 func (l *lab) command(in string, env []string, name string, args ...string) answer {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = filepath.Join(l.dir, in), slices.Concat(l.env, env)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		l.t.Fatalf("%s %q: %v\n%s", name, args, err, l.paste(len(l.lines)))
+	call := insideCall{filepath.Join(l.dir, in), slices.Concat(l.env, env), args}
+	var a insideAnswer
+	if name == "nsgate" && runsInside(args) {
+		if l.inside == nil {
+			l.inside = newInsider(l.t)
+		}
+		a = l.inside.run(l.t, call)
+	} else {
+		a = l.process(name, call)
 	}
 	line := quotedAll(append([]string{name}, args...))
 	if len(env) > 0 {
@@ -167,8 +167,24 @@ func (l *lab) command(in string, env []string, name string, args ...string) answ
 	if in != "." {
 		line = "(cd " + quoted(in) + " && " + line + ")"
 	}
-	l.lines = append(l.lines, line+fmt.Sprintf("   # exit %d", cmd.ProcessState.ExitCode()))
-	return answer{args, cmd.ProcessState.ExitCode(), out.String(), said.String(), len(l.lines)}
+	l.lines = append(l.lines, line+fmt.Sprintf("   # exit %d", a.Code))
+	return answer{args, a.Code, a.Out, a.Err, len(l.lines)}
+}
+
+func (l *lab) process(name string, call insideCall) insideAnswer {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, call.Args...)
+	cmd.Dir, cmd.Env = call.Dir, call.Env
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		l.t.Fatalf("%s %q: %v\n%s", name, call.Args, err, l.paste(len(l.lines)))
+	}
+	return insideAnswer{cmd.ProcessState.ExitCode(), out.String(), said.String()}
 }
 
 // paste is what a person runs to see what the lab saw, up to a line. Commands that only look are left out but for the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 )
 
@@ -74,28 +75,30 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 	if r.base == "" {
 		return nil, false
 	}
-	for _, judged := range []struct {
-		what  string
-		files []string
-	}{{"baseline", baselines}, {"policy", policies}} {
-		for _, file := range judged.files {
-			if file == "" {
-				continue
-			}
-			name := git.Within(r.repository.Top, file)
-			if name == "" {
-				edits = append(edits, Edit{judged.what, filepath.ToSlash(file), 0, "outside"})
-				continue
-			}
-			found, err := editsOf(ctx, r.repository, r.base, name)
-			if err != nil {
-				return nil, false
-			}
-			for _, x := range found {
-				x.What = judged.what
-				if !slices.Contains(edits, x) {
-					edits = append(edits, x)
-				}
+	in := r.repository
+	name := func(file string) string { return git.Within(in.Top, file) }
+	given := func(name string) bool { return name != "" }
+	policies = slices.DeleteFunc(slices.Clone(policies), func(file string) bool { return !given(file) })
+	baselines = slices.DeleteFunc(slices.Clone(baselines), func(file string) bool { return !given(file) })
+	files := slices.Concat(baselines, policies)
+	found, err := editsOf(ctx, in, r.base, slices.DeleteFunc(measure.Map(files, name),
+		func(name string) bool { return !given(name) }))
+	if err != nil {
+		return nil, false
+	}
+	for i, file := range files {
+		what := "policy"
+		if i < len(baselines) {
+			what = "baseline"
+		}
+		of := found[name(file)]
+		if !given(name(file)) {
+			of = []Edit{{"", filepath.ToSlash(file), 0, "outside"}}
+		}
+		for _, x := range of {
+			x.What = what
+			if !slices.Contains(edits, x) {
+				edits = append(edits, x)
 			}
 		}
 	}
@@ -116,42 +119,76 @@ func (r *Review) Before(ctx context.Context, files []string) (text string, known
 	return "", true
 }
 
-// editsOf is how the files of a name in a repository, or in a submodule of it, differ from a commit.
-func editsOf(ctx context.Context, in git.Repository, base, name string) (edits []Edit, err error) {
-	for i := range name {
-		if name[i] != '/' {
+// editsOf is how the files of names in a repository, or in a submodule of it, differ from a commit, by name.
+func editsOf(ctx context.Context, in git.Repository, base string, names []string) (map[string][]Edit, error) {
+	edits := map[string][]Edit{}
+	if len(names) == 0 {
+		return edits, nil
+	}
+	entries, err := in.Output(ctx, slices.Concat([]string{"ls-tree", "-t", "-z", base, "--"},
+		slices.Concat(measure.Map(names, leading)...))...)
+	if err != nil {
+		return nil, err
+	}
+	var own []string // in no submodule
+	for _, name := range names {
+		found := false
+		for _, dir := range leading(name) {
+			below := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), ".")
+			if edits[name], found, err = editsInSubmodule(ctx, in, entries, dir, below); err != nil {
+				return nil, err
+			}
+			if found {
+				break
+			}
+		}
+		if !found {
+			own = append(own, name)
+		}
+	}
+	if len(own) == 0 {
+		return edits, nil
+	}
+	if err := in.Genuine(ctx, base, own...); err != nil {
+		return nil, err
+	}
+	changed, err := in.Changed(ctx, base, own...)
+	if err != nil {
+		return nil, err
+	}
+	others, err := in.Output(ctx, slices.Concat([]string{"ls-files", "--others", "-z", "--"}, own)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range own {
+		holds := func(file string) bool { return name == "." || slices.Contains(leading(file), name) }
+		edits[name] = nil
+		for _, c := range changed {
+			if holds(c.File) {
+				edits[name] = append(edits[name], Edit{"", c.File, c.Lines, "edited"})
+			}
+		}
+		if link := linked(in.Top, name); link != "" {
+			edits[name] = append(edits[name], Edit{"", link, 0, "linked"})
 			continue
 		}
-		if edits, found, err := editsInSubmodule(ctx, in, base, name[:i], name[i+1:]); found || err != nil {
-			return edits, err
-		}
-	}
-	if edits, found, err := editsInSubmodule(ctx, in, base, name, "."); found || err != nil {
-		return edits, err
-	}
-	if err := in.Genuine(ctx, base, name); err != nil {
-		return nil, err
-	}
-	changed, err := in.Changed(ctx, base, name)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range changed {
-		edits = append(edits, Edit{"", c.File, c.Lines, "edited"})
-	}
-	if link := linked(in.Top, name); link != "" {
-		return append(edits, Edit{"", link, 0, "linked"}), nil
-	}
-	others, err := in.Output(ctx, "ls-files", "--others", "-z", "--", name)
-	if err != nil {
-		return nil, err
-	}
-	for file := range strings.SplitSeq(others, "\x00") {
-		if file != "" {
-			edits = append(edits, Edit{"", file, 0, "untracked"})
+		for file := range strings.SplitSeq(others, "\x00") {
+			if file != "" && holds(file) {
+				edits[name] = append(edits[name], Edit{"", file, 0, "untracked"})
+			}
 		}
 	}
 	return edits, nil
+}
+
+// leading are the directories that lead to a name, the first one first, and the name.
+func leading(name string) (names []string) {
+	for i := range name {
+		if name[i] == '/' {
+			names = append(names, name[:i])
+		}
+	}
+	return append(names, name)
 }
 
 // Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged
@@ -164,8 +201,8 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 			return true
 		}
 		_, empty := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-		edits, err := editsOf(ctx, in, "HEAD", name)
-		return empty == nil && (err != nil || len(edits) == 0)
+		edits, err := editsOf(ctx, in, "HEAD", []string{name})
+		return empty == nil && (err != nil || len(edits[name]) == 0)
 	})
 	if len(lacking) == 0 {
 		return ""
@@ -179,15 +216,16 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
-// submodule lacks the base's commit, nothing but its being another is known.
-func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool,
+// submodule lacks the base's commit, nothing but its being another is known. entries are those of the base.
+func editsInSubmodule(ctx context.Context, in git.Repository, entries, dir, name string) (edits []Edit, found bool,
 	err error) {
-	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", dir)
-	if err != nil {
-		return nil, false, err
+	was, linked := "", false
+	for entry := range strings.SplitSeq(entries, "\x00") {
+		head, of, _ := strings.Cut(entry, "\t")
+		if cells := strings.Fields(head); of == dir && len(cells) == 3 && cells[1] == "commit" {
+			was, linked = cells[2], true
+		}
 	}
-	cells := strings.Fields(entry) // MODE commit ID NAME
-	linked := len(cells) > 2 && cells[1] == "commit"
 	top := filepath.Join(in.Top, filepath.FromSlash(dir))
 	_, missing := os.Lstat(filepath.Join(top, ".git"))
 	if !linked && missing != nil {
@@ -201,15 +239,14 @@ func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name st
 	if err != nil {
 		return nil, true, err
 	}
-	was := cells[2]
 	if _, err := sub.Output(ctx, "cat-file", "-e", was+"^{commit}"); err != nil {
 		return moved, true, nil
 	}
-	edits, err = editsOf(ctx, sub, was, name)
-	for i := range edits {
-		edits[i].File = dir + "/" + edits[i].File
+	all, err := editsOf(ctx, sub, was, []string{name})
+	for i := range all[name] {
+		all[name][i].File = dir + "/" + all[name][i].File
 	}
-	return edits, true, err
+	return all[name], true, err
 }
 
 // linked is the first part of a path below root that is a symbolic link, "" for none.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func scoreOf(lines []string) (s Score) {
 
 func readShadow(root string) (lines []string, err error) {
 	file := filepath.Join(root, ShadowFile)
-	text, err := input.ReadWithin(root, ShadowFile, maxShadow)
+	text, err := input.ReadWithin(new(bytes.Buffer), root, ShadowFile, maxShadow)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

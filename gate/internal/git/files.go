@@ -1,11 +1,10 @@
 package git
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os/exec"
 	"strconv"
 	"strings"
 )
@@ -25,7 +24,7 @@ func Files(ctx context.Context, commit, dir string) ([]File, error) {
 		return nil, err
 	}
 	var files []File
-	var ids strings.Builder
+	var ids []string
 	total := 0
 	for row := range strings.SplitSeq(listed, "\x00") {
 		head, name, ok := strings.Cut(row, "\t")
@@ -42,27 +41,39 @@ func Files(ctx context.Context, commit, dir string) ([]File, error) {
 			return nil, fmt.Errorf("%s holds more than %d MB", dir, maxOutput>>20)
 		}
 		files = append(files, File{Name: name})
-		ids.WriteString(cells[2] + "\n")
+		ids = append(ids, cells[2])
 	}
-	cmd := Command(ctx, "", "cat-file", "--batch")
-	cmd.Stdin = strings.NewReader(ids.String())
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stored, err := objects(ctx, Command(ctx, "", "cat-file", "--batch"), ids)
+	for i, o := range stored {
+		files[i].Text = []byte(o.text)
+	}
+	return files, err
+}
+
+type object struct{ id, kind, text string }
+
+// objects are those of some names, by a call of git cat-file --batch.
+func objects(ctx context.Context, cmd *exec.Cmd, names []string) (all []object, err error) {
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := answer(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewReader(strings.NewReader(out + "\n"))
-	for i := range files {
-		head, err := in.ReadString('\n') // ID blob SIZE
+	out += "\n"
+	for range names {
+		head, rest, _ := strings.Cut(out, "\n") // ID KIND SIZE
 		cells := strings.Fields(head)
-		if err != nil || len(cells) != 3 || cells[1] != "blob" {
+		if len(cells) != 3 {
 			return nil, errors.New("git: an object is missing")
 		}
-		size, _ := strconv.Atoi(cells[2])
-		files[i].Text = make([]byte, size)
-		if _, err := io.ReadFull(in, files[i].Text); err != nil {
+		size, err := strconv.Atoi(cells[2])
+		if err != nil || size < 0 || size >= len(rest) {
 			return nil, errors.New("git: an object is cut short")
 		}
-		in.Discard(1) // the line feed behind it
+		all, out = append(all, object{cells[0], cells[1], rest[:size]}), rest[size+1:]
 	}
-	return files, nil
+	return all, nil
 }

@@ -1,10 +1,13 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,31 +37,35 @@ func (r Repository) Output(ctx context.Context, args ...string) (string, error) 
 
 // with asks like [Repository.Output], with a variable of the environment, "" for none.
 func (r Repository) with(ctx context.Context, variable string, args ...string) (string, error) {
-	cmd := Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
+	cmd := r.command(ctx, args...)
 	if variable != "" {
 		cmd.Env = append(cmd.Env, variable)
 	}
 	return answer(ctx, cmd)
 }
 
-// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object
+func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	return Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
+}
+
+// Genuine is an error where a commit, or a directory of it that leads to a name or lies below one, is another object
 // than its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
-func (r Repository) Genuine(ctx context.Context, commit, name string) error {
-	tree, _ := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
-	rows, err := r.Output(ctx, "ls-tree", "-r", "-d", "-t", "-z", "--full-tree", tree, "--", name)
-	ids := [][2]string{{"commit", commit}, {"tree", tree}}
+func (r Repository) Genuine(ctx context.Context, commit string, files ...string) error {
+	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-d", "-t", "-z", "--full-tree", commit, "--"},
+		files)...)
+	names := []string{commit, commit + "^{tree}"}
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.Fields(row); len(cells) > 2 && cells[1] == "tree" {
-			ids = append(ids, [2]string{"tree", cells[2]})
+			names = append(names, cells[2])
 		}
 	}
-	for _, of := range ids {
-		text, failed := r.Output(ctx, "cat-file", of[0], of[1])
-		if failed != nil || len(of[1]) == 2*sha1.Size && idOf(of[0], text) != of[1] && idOf(of[0], text+"\n") != of[1] {
-			return fmt.Errorf("git: %s %s is not the object of that name", of[0], of[1])
+	stored, failed := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
+	for i, o := range stored {
+		if (o.kind == "commit") != (i == 0) || len(o.id) == 2*sha1.Size && idOf(o.kind, o.text) != o.id {
+			return fmt.Errorf("git: %s %s is not the object of that name", o.kind, names[i])
 		}
 	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 func idOf(kind, text string) string {

@@ -100,13 +100,16 @@ func (x *path) changes(sessions []model.Session) (n int) {
 }
 
 // Separate leaves out sessions measured again within the hour, unless the later holds only an accepted part.
-func Separate(sessions []model.Session) []model.Session {
-	var out []model.Session
-	for i, s := range sessions {
-		if !slices.ContainsFunc(sessions[i+1:], func(later model.Session) bool {
-			return model.SameSession(s.Environment, later.Environment) && !later.Accepted
-		}) {
-			out = append(out, s)
+func Separate(sessions []model.Session) (out []model.Session) {
+	for i := range sessions {
+		s := &sessions[i]
+		again := false
+		for j := i + 1; j < len(sessions) && !again; j++ {
+			later := &sessions[j]
+			again = later.GPUHash == s.GPUHash && !later.Accepted && model.SameSession(s.Environment, later.Environment)
+		}
+		if !again {
+			out = append(out, *s)
 		}
 	}
 	return out

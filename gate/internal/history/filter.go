@@ -69,8 +69,9 @@ func (x *path) innovations(changes []float64, sessions []model.Session, sd float
 		out[i] = surprise / math.Sqrt(variance)
 		for j, v := range with {
 			mean[j] += v * surprise / variance
-			for k := range with {
-				covariance[j][k] -= v * with[k] / variance
+			for k := range j + 1 {
+				c := covariance[j][k] - v*with[k]/variance
+				covariance[j][k], covariance[k][j] = c, c
 			}
 		}
 	}

@@ -87,8 +87,9 @@ func Read(name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// ReadWithin is [Read] of a file of a directory: a link that leads out of the directory is an error.
-func ReadWithin(dir, name string, limit int64) ([]byte, error) {
+// ReadWithin is [Read] of a file of a directory, into the memory of a buffer: a link that leads out of the directory is
+// an error.
+func ReadWithin(buffer *bytes.Buffer, dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func ReadWithin(dir, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return All(f, limit)
+	return all(buffer, f, limit)
 }
 
 // System is the content of a file that the system makes, such as /proc/cpuinfo; "" where it cannot be read.
@@ -160,8 +161,10 @@ func (t tree) ReadLink(name string) (string, error) { return fs.ReadLink(t.FS, n
 func (t tree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, name) }
 
 // All reads at most limit bytes; more are an error.
-func All(r io.Reader, limit int64) ([]byte, error) {
-	var text bytes.Buffer
+func All(r io.Reader, limit int64) ([]byte, error) { return all(new(bytes.Buffer), r, limit) }
+
+func all(text *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
+	text.Reset()
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil {
 			text.Grow(int(min(info.Size(), limit)) + bytes.MinRead)

@@ -229,7 +229,7 @@ func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
-func (m Metric) Unprofiled() bool { return m.row().by >= ByWall }
+func (m Metric) Unprofiled() bool { return m.Raw() == "" && known[m.Name].by >= ByWall }
 
 // OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
 func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }

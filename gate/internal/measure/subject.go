@@ -18,9 +18,12 @@ type Dim3 struct {
 }
 
 // String prints the extent as users of profilers write it: 1056x1x1.
-func (d Dim3) String() string {
-	text := func(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
-	return text(d.X) + "x" + text(d.Y) + "x" + text(d.Z)
+func (d Dim3) String() string { return string(d.append(nil)) }
+
+func (d Dim3) append(to []byte) []byte {
+	to = append(strconv.AppendUint(to, uint64(d.X), 10), 'x')
+	to = append(strconv.AppendUint(to, uint64(d.Y), 10), 'x')
+	return strconv.AppendUint(to, uint64(d.Z), 10)
 }
 
 // ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.
@@ -32,7 +35,8 @@ func ParseDim3(s string) (Dim3, error) {
 		n, _ := strconv.ParseUint(text, 10, 32) // 0 for any other text, which String does not print
 		*to = uint32(n)
 	}
-	if s != "" && d.String() != s {
+	var printed [32]byte
+	if s != "" && string(d.append(printed[:0])) != s {
 		return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
 	}
 	return d, nil

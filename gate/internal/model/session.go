@@ -153,7 +153,21 @@ type Session struct {
 
 // SortSeries sorts the series into the stable order of files and reports.
 func (s *Session) SortSeries() {
-	slices.SortFunc(s.Series, inOrder)
+	if !s.distinct() {
+		slices.SortFunc(s.Series, inOrder)
+	}
+}
+
+// distinct reports whether the series are sorted already, without duplicates.
+func (s *Session) distinct() bool {
+	for i := 1; i < len(s.Series); i++ {
+		a, b := &s.Series[i-1], &s.Series[i]
+		if a.Subject == b.Subject && a.Metric.Name >= b.Metric.Name || a.Subject != b.Subject &&
+			a.Subject.Compare(b.Subject) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func inOrder(a, b Series) int {
@@ -211,8 +225,8 @@ func (s *Session) Check() error {
 				profiled+i+1)
 		}
 	}
-	sorted := s.Series
-	if !slices.IsSortedFunc(sorted, inOrder) {
+	sorted, distinct := s.Series, s.distinct()
+	if !distinct {
 		sorted = slices.SortedFunc(slices.Values(sorted), inOrder)
 	}
 	subjects := 0
@@ -225,7 +239,7 @@ func (s *Session) Check() error {
 			}
 		}
 		err := x.Check(len(s.Runs), profiled)
-		if err == nil && i > 0 && inOrder(sorted[i-1], *x) == 0 {
+		if err == nil && !distinct && i > 0 && inOrder(sorted[i-1], *x) == 0 {
 			err = errors.New("listed twice")
 		}
 		if err != nil {
@@ -267,12 +281,12 @@ func (x *Series) Check(runs, profiled int) error {
 	if len(x.Values) != runs {
 		return fmt.Errorf("%d values for %d runs", len(x.Values), runs)
 	}
-	some := false
+	some, bare := false, x.Metric.Unprofiled()
 	for i, v := range x.Values {
 		if v < 0 || math.IsInf(v, 0) {
 			return fmt.Errorf("value %v is not a measurement", v)
 		}
-		if unprofiled := i >= profiled; !math.IsNaN(v) && unprofiled != x.Metric.Unprofiled() {
+		if unprofiled := i >= profiled; !math.IsNaN(v) && unprofiled != bare {
 			kind := "profiled"
 			if unprofiled {
 				kind = "unprofiled"

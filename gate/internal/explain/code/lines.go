@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -75,7 +76,7 @@ func (t *Tree) open(name string) *file {
 	if !t.Tracked(name) {
 		return nil
 	}
-	if text, err := input.ReadWithin(t.Root, name, mostSource); err == nil {
+	if text, err := input.ReadWithin(new(bytes.Buffer), t.Root, name, mostSource); err == nil {
 		if source, ok := locate.ReadSource(name, text); ok {
 			t.files[name] = &file{source, len(text)}
 		}

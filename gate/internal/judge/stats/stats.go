@@ -3,6 +3,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,8 +17,42 @@ func Median(x []float64) float64 {
 		return math.NaN()
 	}
 	s := slices.Clone(x)
-	slices.Sort(s)
+	sortMiddle(s)
 	return middle(s)
+}
+
+// sortMiddle puts the two middle values, at least one, where sorting would (Hoare 1961, algorithm 65).
+func sortMiddle(s []float64) {
+	m, low, high := len(s)/2, 0, len(s)-1
+	for high-low > 30 {
+		pivot, i, j := s[(low+high)/2], low, high
+		for i <= j {
+			for cmp.Less(s[i], pivot) {
+				i++
+			}
+			for cmp.Less(pivot, s[j]) {
+				j--
+			}
+			if i <= j {
+				s[i], s[j] = s[j], s[i]
+				i, j = i+1, j-1
+			}
+		}
+		if m <= j {
+			high = j
+		} else {
+			low = min(i, m)
+		}
+		if m > j && m < i {
+			high = m
+		}
+	}
+	slices.Sort(s[low : high+1])
+	for i := range s[:max(0, min(low, m-1))] {
+		if cmp.Less(s[m-1], s[i]) {
+			s[i], s[m-1] = s[m-1], s[i]
+		}
+	}
 }
 
 // middle is the median of sorted values, at least one.

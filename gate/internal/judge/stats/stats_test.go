@@ -323,3 +323,20 @@ func TestMedianPolish(t *testing.T) {
 		t.Error("effects of nothing")
 	}
 }
+
+// TestMedianOfMany wants the median of sorted values, of any number of them, with ties and without.
+func TestMedianOfMany(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		x := make([]float64, 1+random.IntN(200))
+		kinds := 1 + random.IntN(300)
+		for i := range x {
+			x[i] = float64(random.IntN(kinds))
+		}
+		sorted := slices.Sorted(slices.Values(x))
+		want := (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
+		if got := Median(x); got != want {
+			t.Fatalf("Median(%v) = %v, want %v", x, got, want)
+		}
+	}
+}

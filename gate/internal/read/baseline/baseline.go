@@ -5,6 +5,7 @@
 package baseline
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
@@ -38,8 +39,17 @@ type Entry struct {
 	// File is the path of the file, "" before it is written.
 	File string
 
-	unread bool // only the rows about the whole session were read, see [Open]
+	lacks lack
 }
+
+// lack is what was not read of an entry's file.
+type lack uint8
+
+const (
+	nothing lack = iota
+	details      // metrics of kernels that drift is not judged by, see [drifts]
+	bodies       // all rows but those about the whole session, see [Open]
+)
 
 const suffix = ".csv"
 
@@ -68,7 +78,7 @@ func Workload(dir string) string {
 	files, _ := new(input.Search).Paths(dir, "*/*"+suffix)
 	for _, file := range slices.Backward(files) {
 		at, base := filepath.Split(file)
-		text, err := read(at, base, maxFile)
+		text, err := read(new(bytes.Buffer), at, base, maxFile)
 		if err != nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 )
 
 // cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
@@ -36,28 +37,15 @@ func parse[T any](c *cells, column, cell string, parser func(string) (T, error))
 
 // list is a cell with n values.
 func list[T any](c *cells, column, cell string, n int, parser func(string) (T, error)) []T {
-	if c.err != nil {
-		return nil
-	}
-	words, err := expand(cell, n)
-	if err != nil {
-		c.fail(column, "%w", err)
-		return nil
-	}
-	values := make([]T, len(words))
-	for i, w := range words {
-		values[i] = parse(c, column, w, parser)
-	}
-	return values
+	return parse(c, column, cell, func(cell string) ([]T, error) { return expand(cell, n, parser) })
 }
 
-// expand undoes [join]. It gives exactly n words or an error, whatever the repetitions claim.
-func expand(cell string, n int) ([]string, error) {
+// expand undoes [join]. It gives exactly n values or an error, whatever the repetitions claim.
+func expand[T any](cell string, n int, parser func(string) (T, error)) ([]T, error) {
 	if cell == "" {
 		return nil, errors.New("the cell is empty; write one value a run, - for a run without")
 	}
-	words := make([]string, 0, strings.Count(cell, " ")+1)
-	total := 0
+	values := make([]T, 0, n)
 	for word := range strings.SplitSeq(cell, " ") {
 		value, times, repeated := strings.Cut(word, "*")
 		k := 1
@@ -67,18 +55,21 @@ func expand(cell string, n int) ([]string, error) {
 				return nil, fmt.Errorf("%q does not repeat a value; write it like 32*5", word)
 			}
 		}
-		if k > n-total { // asked before the words are made: 1*999999999 must not fill the memory
+		if k > n-len(values) { // asked before they are made: 1*999999999 must not fill the memory
 			return nil, fmt.Errorf("more values than the session has runs (%d)", n)
 		}
-		total += k
+		v, err := parser(value)
+		if err != nil {
+			return nil, err
+		}
 		for range k {
-			words = append(words, value)
+			values = append(values, v)
 		}
 	}
-	if total < n {
-		return nil, fmt.Errorf("%d values for %d runs", total, n)
+	if len(values) < n {
+		return nil, fmt.Errorf("%d values for %d runs", len(values), n)
 	}
-	return words, nil
+	return values, nil
 }
 
 // join writes one word for each of the values, equal neighbours once with their number.
@@ -113,8 +104,8 @@ func parseCount(s string) (int, error) {
 // parseNumber reads a decimal number that a measurement can have: finite, not negative.
 func parseNumber(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
-	// no Inf, 0x1p4 or 1_000
-	if err != nil || s[0] == '+' || strings.Trim(s, "0123456789.eE+-") != "" || math.Signbit(f) {
+	// no Inf or 0x1p4
+	if err != nil || s[0] == '+' || f-f != 0 || math.Signbit(f) || len(s) > 1 && s[1]|0x20 == 'x' {
 		return 0, fmt.Errorf("%q is not a number of 0 or more", s)
 	}
 	return f, nil
@@ -207,11 +198,11 @@ func escape(s string) string {
 	return text
 }
 
-// unescape undoes [escape].
+// unescape undoes [escape]. Sessions have most texts in common, and each is held once.
 func unescape(cell string) (string, error) {
 	s := strings.TrimPrefix(cell, "'")
-	if !strings.Contains(s, `\`) {
-		return s, nil
+	if s == "" || strings.IndexByte(s, '\\') < 0 {
+		return unique.Make(s).Value(), nil
 	}
 	text, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
 	if err != nil {

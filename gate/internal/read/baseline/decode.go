@@ -2,13 +2,13 @@ package baseline
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -32,6 +32,8 @@ const (
 	blockKey      = "block"
 	supersedesKey = "supersedes"
 )
+
+var noMetrics = []string{nameKey, gridKey, blockKey, supersedesKey}
 
 // fileForm is the name of a file: the start to the minute, and the hash of its contents.
 var fileForm = input.Pattern(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
@@ -86,26 +88,36 @@ func decodeFirst(file string, text []byte) (Entry, error) {
 		}
 		end += len(line)
 	}
-	rows, err := table(file, text[:end])
+	rows, err := table(file, text[:end], nil)
 	if err == nil {
 		e, err := decodeHead(file, rows)
 		if err == nil && e.Kind() == recorded {
-			e.unread = true
+			e.lacks = bodies
 			return e, nil
 		}
 	}
 	return decodeRows(file, text)
 }
 
-func decodeRows(file string, text []byte) (Entry, error) {
-	rows, err := table(file, text)
+// spareRows are the memory of rows that are decoded.
+var spareRows = sync.Pool{New: func() any { return new([]placed) }}
+
+func decodeRows(file string, text []byte) (Entry, error) { return decode(file, text, nothing) }
+
+func decodeDrifts(file string, text []byte) (Entry, error) { return decode(file, text, details) }
+
+func decode(file string, text []byte, lacks lack) (Entry, error) {
+	spare := spareRows.Get().(*[]placed)
+	defer spareRows.Put(spare)
+	rows, err := table(file, text, *spare)
 	if err != nil {
 		return Entry{}, err
 	}
+	*spare = rows
 	var head, code, operations []placed
 	body := rows[:0]
 	for _, r := range rows {
-		switch r.row.Scope {
+		switch r.Scope {
 		case sessionScope:
 			head = append(head, r)
 		case codeScope:
@@ -120,18 +132,19 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	c := cells{file: file}
 	for _, r := range code {
-		e.Code = append(e.Code, r.row.kernel(&r.cells))
-		if r.cells.err != nil {
-			return Entry{}, r.cells.err
-		}
+		c.line = r.line
+		e.Code = append(e.Code, r.kernel(&c))
 	}
 	for _, r := range operations {
-		e.Operations = append(e.Operations, r.row.operation(&r.cells))
-		if r.cells.err != nil {
-			return Entry{}, r.cells.err
-		}
+		c.line = r.line
+		e.Operations = append(e.Operations, r.operation(&c))
 	}
+	if c.err != nil {
+		return Entry{}, c.err
+	}
+	e.lacks = lacks
 	return e, e.decodeBody(file, body)
 }
 
@@ -139,26 +152,28 @@ func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
 	said := make(map[string]placed)
 	for _, r := range rows {
-		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }) {
-			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
-			return Entry{}, r.cells.err
+		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.Key }) {
+			c.line = r.line
+			c.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.Key)
+			return Entry{}, c.err
 		}
-		said[r.row.Key] = r
+		said[r.Key] = r
 	}
-	what := said["what"].row.Value
+	what := said["what"].Value
 	switch {
 	case what != recorded && what != accepted && what != removal:
 		c.fail("what", "%q is none of %s, %s and %s", what, recorded, accepted, removal)
-	case (what == removal) != (said["removes"].row.Value != ""):
+	case (what == removal) != (said["removes"].Value != ""):
 		c.fail("removes", "a file that takes another back names it, and no other file does")
 	}
 	for _, k := range headKeys {
 		r, ok := said[k.name]
 		if ok && k.read != nil && (what != removal || slices.Contains(ofRemoval, k.name)) {
-			k.read(&r.cells, r.row.Value, &e)
-			c.err = cmp.Or(c.err, r.cells.err)
+			c.line = r.line
+			k.read(&c, r.Value, &e)
 		}
 	}
+	c.line = 1
 	if what != removal {
 		e.Accepted = what == accepted
 		e.readRuns(&c, said)
@@ -182,15 +197,28 @@ func parseIDs(s string) ([]string, error) {
 // subjectKey is how rows name a subject: ids are unique only within a scope.
 type subjectKey struct{ scope, id string }
 
+// drifts are the metrics of kernels by which drift is judged, and whether a session and a head did the same work.
+var drifts = []string{measure.Launches.Name, measure.Time.Name, measure.Total.Name, measure.ReplayTime.Name}
+
 // decodeBody reads the rows of subjects: those of one stand together, and its name and geometry come first.
 func (e *Entry) decodeBody(file string, rows []placed) error {
 	e.Replaces = make(map[measure.Subject][]string)
-	e.Series = make([]model.Series, 0, len(rows))
-	values, subjects := 0, 0
+	left := func(r *row) bool {
+		return e.lacks == details && r.Scope == string(measure.ScopeKernel) && !slices.Contains(drifts, r.Key)
+	}
+	n, values, subjects := 0, 0, 0
+	for i := range rows {
+		if r := &rows[i].row; !slices.Contains(noMetrics, r.Key) && !left(r) {
+			n++
+		}
+	}
+	e.Series = make([]model.Series, 0, n)
 	var s measure.Subject
 	var of subjectKey
+	c, metrics := &cells{file: file}, []measure.Metric(nil)
 	for i := range rows {
-		r, c := &rows[i].row, &rows[i].cells
+		r := &rows[i].row
+		c.line = rows[i].line
 		if key := (subjectKey{r.Scope, r.Subject}); key != of {
 			of = key
 			if subjects == maxSubjects {
@@ -199,7 +227,15 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				return c.err
 			}
 			subjects++
-			s = measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}
+			s = measure.Subject{Scope: measure.Scope(r.Scope)}
+			if r.Key != nameKey {
+				s.Name = parse(c, "subject", r.Subject, unescape)
+			}
+			if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
+				s.Scope = measure.Scopes[at] // without the text of the file
+			} else {
+				c.fail("scope", "%q is none of %s", r.Scope, scopes())
+			}
 		}
 		switch r.Key {
 		case nameKey:
@@ -214,16 +250,16 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				c.fail("value", "the cell is empty; name the sessions that are superseded")
 			}
 		default:
-			x := r.series(c, s, len(e.Runs))
+			if left(r) {
+				continue
+			}
+			x := r.series(c, s, len(e.Runs), &metrics)
 			values += len(x.Values)
 			if values > maxValues {
 				c.fail("value", "the file holds more than %d values, the most that is read; restore it from version "+
 					"control, or record fewer runs", maxValues)
 			}
 			e.Series = append(e.Series, x)
-		}
-		if !slices.Contains(measure.Scopes, s.Scope) {
-			c.fail("scope", "%q is none of %s", r.Scope, scopes())
 		}
 		if c.err != nil {
 			return c.err
@@ -232,7 +268,7 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	e.SortSeries()
 	if e.Removes != "" {
 		if len(rows) > 0 {
-			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].cells.line)
+			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].line)
 		}
 		return nil
 	}
@@ -253,17 +289,27 @@ func scopes() string {
 	return strings.Join(known, ", ")
 }
 
-// series is the metric of a subject in a row, with a value for each run.
-func (r *row) series(c *cells, of measure.Subject, runs int) model.Series {
-	x := model.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
-	var known bool
-	x.Metric, known = measure.MetricByName(r.Key)
-	if !known {
-		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
+// series is the metric of a subject in a row, with a value for each run. known are metrics of rows before.
+func (r *row) series(c *cells, of measure.Subject, runs int, known *[]measure.Metric) model.Series {
+	x := model.Series{Subject: of}
+	if r.Role != "" {
+		x.Role = parse(c, "role", r.Role, unescape)
 	}
-	var ok bool
-	if x.Metric, ok = x.Metric.In(r.Unit); !ok {
-		c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+	if r.Note != "" {
+		x.Note = parse(c, "note", r.Note, unescape)
+	}
+	same := func(m measure.Metric) bool { return m.Name == r.Key && m.Unit == r.Unit }
+	if at := slices.IndexFunc(*known, same); at >= 0 {
+		x.Metric = (*known)[at]
+	} else {
+		var ok bool
+		if x.Metric, ok = measure.MetricByName(strings.Clone(r.Key)); !ok {
+			c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
+		}
+		if x.Metric, ok = x.Metric.In(strings.Clone(r.Unit)); !ok {
+			c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+		}
+		*known = append(*known, x.Metric)
 	}
 	x.Values = list(c, "value", r.Value, runs, parseSample)
 	return x

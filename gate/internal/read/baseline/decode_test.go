@@ -3,10 +3,12 @@
 package baseline
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -353,5 +355,31 @@ func TestWriteRefuses(t *testing.T) {
 				t.Errorf("a refused write changed the files:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSplit wants of each line that is split the cells that encoding/csv reads.
+func TestSplit(t *testing.T) {
+	random, known := rand.New(rand.NewPCG(1, 2)), 0
+	for range 100_000 {
+		line := make([]byte, random.IntN(24))
+		for i := range line {
+			line[i] = `a,"",`[random.IntN(5)]
+		}
+		if random.IntN(2) == 0 {
+			line = append([]byte(`a,"b, c",,"d ""e""",f,`), line...)
+		}
+		cells := make([]string, len(titles))
+		if !split(string(line), cells) {
+			continue
+		}
+		known++
+		want, err := csv.NewReader(bytes.NewReader(line)).Read()
+		if err != nil || !slices.Equal(cells, want) {
+			t.Fatalf("%s: %q, want %q, %v", line, cells, want, err)
+		}
+	}
+	if known < 1000 {
+		t.Errorf("%d lines were split", known)
 	}
 }

@@ -185,18 +185,18 @@ func parseBoard(s string) (string, error) {
 }
 
 func (e *Entry) readRuns(c *cells, said map[string]placed) {
-	n := parse(c, "runs", said["runs"].row.Value, parseCount)
+	n := parse(c, "runs", said["runs"].Value, parseCount)
 	if n < 1 || n > maxRuns {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
 		return
 	}
 	counts := func(key string) []int {
-		return list(c, key, cmp.Or(said[key].row.Value, "0"), n, orMissing(0, parseCount))
+		return list(c, key, cmp.Or(said[key].Value, "0"), n, orMissing(0, parseCount))
 	}
 	skipped, total, launches := counts("skipped"), counts("total"), counts("launches")
-	steady := list(c, "steady", said["steady"].row.Value, n, parseSteady)
+	steady := list(c, "steady", said["steady"].Value, n, parseSteady)
 	var starts []float64
-	if cell := said["run_starts_s"].row.Value; cell != "" {
+	if cell := said["run_starts_s"].Value; cell != "" {
 		starts = list(c, "run_starts_s", cell, n, parseSample)
 	}
 	if c.err != nil {

@@ -51,9 +51,9 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 			dir, maxFiles)
 	}
 	b.Entries = make([]Entry, len(listed))
-	if err := each(len(listed), func(i int) error {
+	if err := each(len(listed), func(i int, buffer *bytes.Buffer) error {
 		name := listed[i].Name()
-		text, err := read(dir, name, maxFile)
+		text, err := read(buffer, dir, name, maxFile)
 		if err == nil {
 			b.Entries[i], err = decodeEntry(dir, name, text, decodeFirst)
 		}
@@ -71,16 +71,18 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	return b, more(b)
 }
 
-// each calls f with the numbers below n, several at once, until one fails, and gives the error of the least.
-func each(n int, f func(i int) error) error {
+// each calls f with the numbers below n, several at once, until one fails, and gives the error of the least. The buffer
+// is f's until it returns.
+func each(n int, f func(i int, buffer *bytes.Buffer) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var failed atomic.Bool
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
+			var buffer bytes.Buffer
 			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
-				errs[i] = f(i)
+				errs[i] = f(i, &buffer)
 				if errs[i] != nil {
 					failed.Store(true)
 				}
@@ -92,40 +94,44 @@ func each(n int, f func(i int) error) error {
 }
 
 // ReadKept reads all rows that [Baseline.InEffect] and [Baseline.Standings] need.
-func (b *Baseline) ReadKept() error { return b.read(b.state().kept) }
+func (b *Baseline) ReadKept() error { return b.read(lacking(b.state().kept)) }
 
 // ReadOne reads all rows of an entry.
 func (b *Baseline) ReadOne(e *Entry) error {
-	needed := make([]bool, len(b.Entries))
-	needed[slices.IndexFunc(b.Entries, func(x Entry) bool { return x.ID == e.ID })] = true
-	return b.read(needed)
+	return b.read(measure.Map(b.Entries, func(x Entry) lack {
+		if x.ID == e.ID {
+			return nothing
+		}
+		return bodies
+	}))
 }
 
 // Kernels are the numbers of kernels of the entries by short names. Rows that were not read are skimmed.
 func (b *Baseline) Kernels() ([]int, error) {
 	out := make([]int, len(b.Entries))
-	return out, each(len(out), func(i int) error {
+	return out, each(len(out), func(i int, buffer *bytes.Buffer) error {
 		e, names := &b.Entries[i], make(map[string]bool)
 		for _, s := range e.subjects() {
 			if s.Scope == measure.ScopeKernel {
 				names[s.Short()] = true
 			}
 		}
-		if e.unread {
-			text, err := read(b.Dir, e.ID+suffix, maxFile)
+		if e.lacks == bodies {
+			text, err := read(buffer, b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
 			}
-			rows, err := table(e.File, firstRows(text))
+			rows, err := table(e.File, firstRows(text), nil)
+			c := cells{file: e.File, err: err}
 			for _, r := range rows {
-				if r.row.Key != nameKey {
-					r.row.Value = r.row.Subject
+				c.line = r.line
+				if r.Key != nameKey {
+					r.Value = r.Subject
 				}
-				names[measure.ShortName(parse(&r.cells, "value", r.row.Value, unescape))] = true
-				err = cmp.Or(err, r.cells.err)
+				names[measure.ShortName(parse(&c, "value", r.Value, unescape))] = true
 			}
-			if err != nil {
-				return err
+			if c.err != nil {
+				return c.err
 			}
 		}
 		out[i] = len(names)
@@ -153,37 +159,53 @@ func firstRows(text []byte) (out []byte) {
 }
 
 // ReadAll reads all rows of all files.
-func (b *Baseline) ReadAll() error { return b.read(slices.Repeat([]bool{true}, len(b.Entries))) }
+func (b *Baseline) ReadAll() error { return b.read(make([]lack, len(b.Entries))) }
 
-// ReadSinceAnchor reads all rows that [Baseline.InEffect] and [Baseline.SinceAnchor] need.
+// ReadSinceAnchor reads all rows that [Baseline.InEffect] needs, and those by which drift is judged of the sessions
+// that [Baseline.SinceAnchor] adds.
 func (b *Baseline) ReadSinceAnchor() error {
-	needed, last := b.state().kept, b.anchor()
-	for i, kept := range (&Baseline{Entries: b.Entries[:last+1]}).state().kept {
-		needed[i] = needed[i] || kept
+	may, last := lacking(b.state().kept), b.anchor()
+	for i, then := range lacking((&Baseline{Entries: b.Entries[:last+1]}).state().kept) {
+		may[i] = min(may[i], then)
 	}
-	for i := last + 1; i < len(needed); i++ {
-		needed[i] = true
+	for i := last + 1; i < len(may); i++ {
+		may[i] = min(may[i], details)
 	}
-	return b.read(needed)
+	return b.read(may)
 }
 
-func (b *Baseline) read(needed []bool) error {
+// lacking is what entries may lack of which these are needed.
+func lacking(needed []bool) []lack {
+	return measure.Map(needed, func(needed bool) lack {
+		if needed {
+			return nothing
+		}
+		return bodies
+	})
+}
+
+// read reads what entries lack and may not.
+func (b *Baseline) read(may []lack) error {
 	var size, metrics atomic.Int64
-	return each(len(b.Entries), func(i int) error {
+	return each(len(b.Entries), func(i int, buffer *bytes.Buffer) error {
 		e := &b.Entries[i]
-		if !needed[i] {
+		if may[i] == bodies {
 			return nil
 		}
-		if e.unread {
-			text, err := read(b.Dir, e.ID+suffix, maxFile)
+		if e.lacks > may[i] {
+			text, err := read(buffer, b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
 			}
-			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decodeRows)
+			decode := decodeRows
+			if may[i] == details {
+				decode = decodeDrifts
+			}
+			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decode)
 			if err != nil {
 				return err
 			}
-			e.Series, e.Code, e.Operations, e.unread = all.Series, all.Code, all.Operations, false
+			e.Series, e.Code, e.Operations, e.lacks = all.Series, all.Code, all.Operations, all.lacks
 			size.Add(int64(len(text)))
 		}
 		if metrics.Add(int64(len(e.Series))) > maxMetrics || size.Load() > maxAll {
@@ -208,8 +230,8 @@ const (
 var maxValues = 5 << 20
 
 // read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a file of the same directory.
-func read(dir, name string, most int64) ([]byte, error) {
-	text, err := input.ReadWithin(dir, name, most)
+func read(buffer *bytes.Buffer, dir, name string, most int64) ([]byte, error) {
+	text, err := input.ReadWithin(buffer, dir, name, most)
 	if err == nil {
 		return text, nil
 	}

@@ -158,17 +158,18 @@ func (s *state) claims() map[subjectOf]*claims {
 	}
 	for i := range s.b.Entries {
 		e := &s.b.Entries[i]
+		if !s.kept[i] {
+			continue
+		}
 		holds := e.subjects()
 		for _, x := range holds {
-			c := of(x, e)
-			switch {
-			case s.removed[i]:
-			case s.kept[i] && !replaced[share{subjectOf{x, e.Profiler()}, i}]:
+			if !replaced[share{subjectOf{x, e.Profiler()}, i}] {
+				c := of(x, e)
 				c.live = append(c.live, i)
 			}
 		}
 		for x := range e.Replaces {
-			if s.kept[i] && !slices.Contains(holds, x) && !replaced[share{subjectOf{x, e.Profiler()}, i}] {
+			if !slices.Contains(holds, x) && !replaced[share{subjectOf{x, e.Profiler()}, i}] {
 				of(x, e).gone = append(of(x, e).gone, i)
 			}
 		}
@@ -228,7 +229,7 @@ func (b *Baseline) InEffect() []model.Session {
 		session.Series = make([]model.Series, 0, len(e.Series))
 		for _, x := range e.Series {
 			c := all[subjectOf{x.Subject, e.Profiler()}]
-			if _, live := slices.BinarySearch(c.live, i); !live {
+			if c == nil || !slices.Contains(c.live, i) {
 				continue
 			}
 			_, x.Unmeasured = slices.BinarySearch(c.apart, i)
@@ -359,7 +360,7 @@ func (b *Baseline) Standings() []Standing {
 	out := make([]Standing, len(b.Entries))
 	for i := range b.Entries {
 		out[i].Of, out[i].Removed = len(b.Entries[i].subjects()), s.removed[i]
-		if b.Entries[i].unread {
+		if b.Entries[i].lacks == bodies {
 			out[i].Of = 1
 		}
 	}

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func WriteStep(session string, d *model.Drawing) (file string, err error) {
 func Step(dir string, sessions []model.Session) (*model.Drawing, error) {
 	for _, s := range slices.Backward(sessions) {
 		name := s.ID + stepSuffix
-		text, err := read(dir, name, maxStep)
+		text, err := read(new(bytes.Buffer), dir, name, maxStep)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
