@@ -103,7 +103,7 @@ func TestBoundDump(t *testing.T) {
 	<-done
 }
 
-// Programs with equal names of kernels: the largest has the name, and says that it is not alone.
+// Programs with equal names of kernels: that of the largest comes first.
 func TestDumpsOfSeveral(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, op, file, rest string) string {
@@ -115,18 +115,13 @@ func TestDumpsOfSeveral(t *testing.T) {
 		}
 		return name
 	}
-	for _, tt := range []struct {
-		file   string
-		others bool
-		want   string
-	}{{dir + "/a.py", false, "a.py"}, {dir + "/b.py", true, "b.py"}, {dir + "/", true, ""},
-		{dir + "/../x.py", true, ""},
-		{dir + "/q/../../x.py", true, ""}, {"a.py", false, "a.py"}, {"<frozen>", true, ""}} {
+	for _, tt := range []struct{ file, want string }{{dir + "/a.py", "a.py"}, {dir + "/b.py", "b.py"}, {dir + "/", ""},
+		{dir + "/../x.py", ""}, {dir + "/q/../../x.py", ""}, {"a.py", "a.py"}, {"<frozen>", ""}} {
 		write("1_after_optimizations.txt", "jit(a)/add", dir+"/a.py", "")
 		write("2_after_optimizations.txt", `jit(b)/\"\\n\x1b[31m`, tt.file, strings.Repeat("\n", 500))
 		err := dumps{dumped(dir, time.Time{}), []string{dir}}.read(t.Context(), func(got []model.Operation) error {
-			if len(got) != 1 || got[0].Others != tt.others || got[0].File != tt.want ||
-				got[0].Path != "jit(b)/\"\\n\x1b[31m" {
+			if len(got) != 2 || got[0].File != tt.want || got[0].Path != "jit(b)/\"\\n\x1b[31m" ||
+				got[1].Path != "jit(a)/add" {
 				t.Errorf("%s: %+v", tt.file, got)
 			}
 			return nil
