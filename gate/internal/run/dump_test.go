@@ -35,7 +35,7 @@ sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimiza
 		t.Fatal(err)
 	}
 	want := model.Operation{Kernel: "loop_add_tanh_fusion", Path: "jit(step)/jvp()/add", File: "flax_like.py", Line: 4,
-		Function: "<lambda>"}
+		Function: "<lambda>", Parts: "add convert_element_type exp mul tanh"}
 	for i, of := range res.Operations {
 		if len(of) < 5 || of[0] != want {
 			t.Errorf("side %d: %+v %q", i, of, res.Warnings)
