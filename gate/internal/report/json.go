@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
@@ -30,4 +31,19 @@ func counted(v *story.Story) *result.Report {
 func indented(value any) (string, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	return string(text) + "\n", err
+}
+
+// object is an object of JSON: names and values by turns, in this order.
+type object []any
+
+func (o object) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, v := range o {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, text...), ":,"[i%2])
+	}
+	return append(bytes.TrimSuffix(out, []byte{','}), '}'), nil
 }
