@@ -759,3 +759,11 @@ type rdReport struct {
 		} `json:"code"`
 	} `json:"diagnostics"`
 }
+
+// smallerValue is a benchmark of a tool of github-action-benchmark.
+type smallerValue struct {
+	Name  string        `json:"name"`
+	Unit  string        `json:"unit"`
+	Value result.Number `json:"value"`
+	Range string        `json:"range,omitempty"`
+}
