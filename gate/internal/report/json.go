@@ -3,10 +3,15 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 func jsonForm(value any, _ story.Options) (string, error) { return saved.JSON(value) }
@@ -26,6 +31,41 @@ func counted(v *story.Story) *result.Report {
 	}
 	return r
 }
+
+// Filtered is what a filter of jq gives of the JSON of a report: texts as lines, other values as JSON.
+func Filtered(program string, r *result.Report, o Options) (string, error) {
+	var text, out, safe strings.Builder
+	var value any
+	p, err := new(filter.Definitions).Parse(program)
+	if err == nil {
+		err = Render("json", &text, r, o)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text.String()), &value)
+	}
+	if err != nil {
+		return "", err
+	}
+	code, err := p.Compile()
+	if err == nil {
+		err = code.Run(value, func(v any) bool {
+			line, ok := v.(string)
+			if !ok {
+				line = filter.Text(v, math.MaxInt)
+			}
+			out.WriteString(line + "\n")
+			return out.Len() < largest
+		})
+	}
+	if out.Len() >= largest {
+		err = fmt.Errorf("the filter gives more than %d MB", largest>>20)
+	}
+	write(&safe, terminal.Data, out.String(), o)
+	return safe.String(), err
+}
+
+// largest is the size in bytes up to which the outputs of a filter are written.
+const largest = 64 << 20
 
 // indented writes a value for other programs, with <, > and & escaped.
 func indented(value any) (string, error) {
