@@ -258,16 +258,19 @@ func printer(e *env, o report.Options) io.Writer {
 func (v *reported) writeFiles(stored *result.Report, printed report.Options) (failed error) {
 	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
-		render := func(w io.Writer) error { return report.Render(f.format, w, stored, whole) }
+		var text string
+		var err error
 		if f.filter != "" {
-			text, err := report.Filtered(f.filter, stored, whole)
-			if err != nil {
-				failed = cmp.Or(failed, fmt.Errorf("%s: %s: %w; mend the filter", f.flag, f.format, err))
-				continue
-			}
-			render = func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+			text, err = report.Filtered(f.filter, stored, whole)
 		}
-		err := writeFile(f.name, render)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s: %w; mend the filter", f.format, err)
+		case f.filter != "":
+			err = writeText(f.name, text)
+		default:
+			err = writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
+		}
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 
@@ -54,18 +53,12 @@ func Filtered(program string, r *result.Report, o Options) (string, error) {
 				line = filter.Text(v, math.MaxInt)
 			}
 			out.WriteString(line + "\n")
-			return out.Len() < largest
+			return true
 		})
-	}
-	if out.Len() >= largest {
-		err = fmt.Errorf("the filter gives more than %d MB", largest>>20)
 	}
 	write(&safe, terminal.Data, out.String(), o)
 	return safe.String(), err
 }
-
-// largest is the size in bytes up to which the outputs of a filter are written.
-const largest = 64 << 20
 
 // indented writes a value for other programs, with <, > and & escaped.
 func indented(value any) (string, error) {
