@@ -117,15 +117,12 @@ func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
 		out = append(out, x)
 	}
 	// fact is a loosened key without the metric: by the rule that sets it, or by that which went.
-	fact := func(x Loosened) Loosened {
-		x.Of = ""
-		switch {
-		case r.rule(x.Where) != nil:
-			x.Set = ""
-		case was.rule(x.Set) != nil:
-			x.Where = ""
+	fact := func(x Loosened) [4]string {
+		by := x.Set
+		if r.rule(x.Where) != nil {
+			by = x.Where
 		}
-		return x
+		return [4]string{x.Key, x.Was, x.Is, by}
 	}
 	more := map[int]int{} // metrics beside the first, by index in out
 	for _, x := range measured {

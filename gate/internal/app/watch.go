@@ -26,8 +26,7 @@ const (
 // and the device code that the policy names. Where it names none, and the program was not built in this repository,
 // others are what git tracks at the workload's directory.
 func (c *Check) Watched(ctx context.Context) (programs, others []string) {
-	build := &c.Live.Head
-	dir, built := cmp.Or(build.Dir, "."), false
+	build, dir, built := &c.Live.Head, cmp.Or(c.Live.Head.Dir, "."), false
 	for i, name := range slices.Concat(build.Server, build.Command) {
 		awaited := i == 0 && strings.Contains(name, "/") // also where it is not built yet
 		if !filepath.IsAbs(name) {
@@ -75,10 +74,7 @@ func Stamps(files []string) map[string]string {
 // Await returns when files have other stamps than before, the programs are there, and all are quiet; or when ctx ends.
 func Await(ctx context.Context, before map[string]string, programs []string) {
 	for last := before; ctx.Err() == nil; {
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchEvery):
-		}
+		time.Sleep(watchEvery)
 		now := Stamps(slices.Collect(maps.Keys(before)))
 		missing := slices.ContainsFunc(programs, func(name string) bool { return now[name] == "" })
 		if maps.Equal(now, last) && !maps.Equal(now, before) && !missing {

@@ -80,10 +80,7 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 			done = append(done, took)
 		}
 	}
-	if len(done) == 0 {
-		return refused
-	}
-	return cmp.Or(refused, told(map[string]any{"accepted": done}))
+	return cmp.Or(refused, told(len(done) > 0, map[string]any{"accepted": done}))
 }
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several

@@ -383,11 +383,8 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 func (v *stored) missing() error {
 	if info, err := os.Stat(v.baseline); v.baseline == "" || err == nil && info.IsDir() {
 		return nil
-	} else if err == nil {
-		return usageError("%s: %s is a file: name the directory of the committed baselines, or leave it out",
-			source(v.fs, "baseline"), v.baseline)
 	}
-	return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
+	return usageError("%s: %s is no directory: name the directory of the committed baselines, or leave it out",
 		source(v.fs, "baseline"), v.baseline)
 }
 

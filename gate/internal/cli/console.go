@@ -29,15 +29,16 @@ func (e *env) encode(value any) error {
 	return enc.Encode(value)
 }
 
-// aside sends what a command says to standard error if its format is JSON. told then prints the value.
-func (e *env) aside(format string) (told func(value any) error) {
+// aside sends what a command says to standard error if its format is JSON. told then prints some value.
+func (e *env) aside(format string) (told func(some bool, value any) error) {
 	out := e.Out
-	if format != "json" {
-		return func(any) error { return nil }
+	if format == "json" {
+		e.Out = e.Err
 	}
-	e.Out = e.Err
-	return func(value any) error {
-		e.Out = out
+	return func(some bool, value any) error {
+		if e.Out = out; format != "json" || !some {
+			return nil
+		}
 		return e.encode(value)
 	}
 }

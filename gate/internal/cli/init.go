@@ -76,7 +76,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 		fmt.Fprintf(e.Out, "found  %s (%s)\n", c.command, c.why)
 	}
 	if v.dryRun {
-		return told(map[string]any{"written": written})
+		return told(true, map[string]any{"written": written})
 	}
 	measure := args.workload != nil
 	var failed error
@@ -93,7 +93,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	for n, step := range next {
 		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
-	return cmp.Or(failed, told(map[string]any{"written": written, "next": next}))
+	return cmp.Or(failed, told(true, map[string]any{"written": written, "next": next}))
 }
 
 // take makes a command the only workload. A policy with changed keys is an error without --force.

@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
@@ -59,7 +60,8 @@ type publication struct {
 	silent    bool          // in GitHub Actions
 }
 
-type file struct{ format, name, flag string }
+// file is one to write, in a format or by a filter.
+type file struct{ format, name, flag, filter string }
 
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit",
 	"prometheus": "openmetrics", "gitlab": "codequality"}
@@ -104,7 +106,7 @@ func (v *reported) check(e *env, g *given) error {
 			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s",
 				source(g.fs, "output"), name, strings.Join(g.formats, ", "))
 		}
-		v.files = append(v.files, file{format, name, source(g.fs, "output")})
+		v.files = append(v.files, file{format: format, name: name, flag: source(g.fs, "output")})
 	}
 	for _, f := range v.reports {
 		flag := source(g.fs, "report")
@@ -112,10 +114,17 @@ func (v *reported) check(e *env, g *given) error {
 		if !ok || name == "" {
 			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(g.formats, ", "))
 		}
-		if err := g.known(flag, format); err != nil {
-			return err
+		f := file{format: format, name: name, flag: flag}
+		var err error
+		if filter.IsFile(format) {
+			f.filter, err = filterOf("", format)
+		} else {
+			err = g.known(flag, format)
 		}
-		v.files = append(v.files, file{format, name, flag})
+		if err != nil {
+			return usageError("%s: %w", flag, err)
+		}
+		v.files = append(v.files, f)
 	}
 	written := v.files
 	if v.patch != "" {
@@ -249,7 +258,19 @@ func printer(e *env, o report.Options) io.Writer {
 func (v *reported) writeFiles(stored *result.Report, printed report.Options) (failed error) {
 	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
-		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
+		var text string
+		var err error
+		if f.filter != "" {
+			text, err = report.Filtered(f.filter, stored, whole)
+		}
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s: %w; mend the filter", f.format, err)
+		case f.filter != "":
+			err = writeText(f.name, text)
+		default:
+			err = writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
+		}
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
 		}

@@ -31,15 +31,9 @@ type recordOptions struct {
 }
 
 func (v *recordOptions) run(ctx context.Context, e *env, args arguments) error {
-	if v.dryRun {
-		v.format = "text"
-	}
 	told := e.aside(v.format)
 	_, err := v.all(ctx, e, args.workload)
-	if len(v.done) == 0 {
-		return err
-	}
-	return cmp.Or(err, told(map[string]any{"recorded": v.done}))
+	return cmp.Or(err, told(len(v.done) > 0, map[string]any{"recorded": v.done}))
 }
 
 // all records the workloads, and suggests outputs of the last one.

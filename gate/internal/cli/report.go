@@ -173,7 +173,7 @@ func (v *reportOptions) open(e *env, r *result.Report, x publication) error {
 		return fmt.Errorf("--open: %w; write the page with --output page.html", err)
 	}
 	page := filepath.Join(dir, "last.html")
-	v.files, v.quiet = append(v.files, file{"html", page, "--open"}), true
+	v.files, v.quiet = append(v.files, file{format: "html", name: page, flag: "--open"}), true
 	verdict := v.publish(e, &v.judging, r, x)
 	if _, err := os.Stat(page); err != nil {
 		return verdict

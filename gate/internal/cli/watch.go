@@ -14,19 +14,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// watchRuns is how many runs a round of a watch has at most, unless --runs says it.
-const watchRuns = 3
-
-// watched is the local baseline of the first round of a watch that has no other baseline.
-const watched = "watch"
+const (
+	watchRuns = 3       // of a round at most, unless --runs says it
+	watched   = "watch" // the local baseline of a first round that has no other
+)
 
 // watchable refuses a watch where none can be followed.
 func (v *checkOptions) watchable(e *env) error {
-	switch {
-	case v.watch && inCI(e):
-		return usageError("--watch ends with Ctrl-C, which no job has: leave it out in CI")
-	case v.watch && v.format != "text":
-		return usageError("--watch prints lines of text: write the last report with --output FILE")
+	if v.watch && (inCI(e) || v.format != "text") {
+		return usageError("--watch prints lines of text until Ctrl-C: leave it out in CI, and write the last report " +
+			"with --output FILE")
 	}
 	return nil
 }
@@ -115,8 +112,7 @@ func (v *checkOptions) round(e *env, r *result.Report, first map[string]bool) (f
 			_, err := app.Keep(watched, w)
 			failed, first[w.Workload], note = cmp.Or(failed, err), true, "later rounds are compared with this one"
 		}
-		o := v.options(e)
-		io.WriteString(printer(e, o), report.Round(w, time.Now(), note, o))
+		io.WriteString(printer(e, v.options(e)), report.Round(w, time.Now(), note, v.options(e)))
 	}
 	return failed
 }

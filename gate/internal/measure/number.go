@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -98,7 +97,7 @@ func Scale(v float64, unit string) Scaled {
 	}
 	if unit == "count" {
 		s := newScaled(Number(v), "").Tidy()
-		s.count = true
+		s.Number, s.count = grouped(s.Number), true
 		return s
 	}
 	at := size(v, unit)
@@ -161,6 +160,15 @@ func Number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return digits(v)
+}
+
+// grouped puts commas between the thousands of a printed number that has five digits or more before its point.
+func grouped(s string) string {
+	whole, _, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; len(strings.TrimPrefix(whole, "-")) > 4 && i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // decimals is how many digits after the point a relative change deserves, in per cent.
@@ -279,7 +287,7 @@ func Count(n int, one string, more ...string) string {
 	case n == 1:
 		return "1 " + one
 	case len(more) > 0:
-		return fmt.Sprint(n) + " " + more[0]
+		return grouped(strconv.Itoa(n)) + " " + more[0]
 	}
-	return fmt.Sprint(n) + " " + one + "s"
+	return grouped(strconv.Itoa(n)) + " " + one + "s"
 }

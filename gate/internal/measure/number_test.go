@@ -16,7 +16,8 @@ func TestQuantity(t *testing.T) {
 		{512, "B", "512 B"}, {4194304, "B", "4.194 MB"}, {1e15, "B", "1000 TB"},
 		{2.53e12, "B/s", "2.530 TB/s"}, {9.578e12, "FLOP/s", "9.578 TFLOP/s"},
 		{1.98e9, "Hz", "1.980 GHz"}, {70.25, "%", "70.25 %"},
-		{1234567, "count", "1234567"}, {2.5, "count", "2.5"}, {255, "per thread", "255 per thread"},
+		{1234567, "count", "1,234,567"}, {9999, "count", "9999"},
+		{2.5, "count", "2.5"}, {255, "per thread", "255 per thread"},
 		{math.NaN(), "ns", "–"}, {math.Inf(1), "B", "–"}, {-1500, "ns", "-1.500 µs"}, {1, "x\ny", "1 x y"},
 	} {
 		if got := Quantity(c.v, c.unit); got != c.want {

@@ -14,17 +14,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// bencherValue is a metric of the Bencher Metric Format.
-type bencherValue struct {
-	Value result.Number `json:"value"`
-	Lower result.Number `json:"lower_value"`
-	Upper result.Number `json:"upper_value"`
-}
-
-// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a
+// bencher writes, in the Bencher Metric Format, a benchmark a subject and a measure a metric, with the smallest and largest run; none without a
 // verdict.
 func bencher(v *story.Story) (string, error) {
-	out := make(map[string]map[string]bencherValue)
+	out := make(map[string]map[string]object)
 	for name, r := range numbers(v) {
 		slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"),
 			"value")
@@ -32,13 +25,13 @@ func bencher(v *story.Story) (string, error) {
 			continue
 		}
 		if out[name] == nil {
-			out[name] = make(map[string]bencherValue)
+			out[name] = make(map[string]object)
 		}
-		x := bencherValue{r.F.Head, r.F.Head, r.F.Head}
-		if runs := story.Known(r.F.HeadRuns); len(runs) > 0 {
-			x.Lower, x.Upper = slices.Min(runs), slices.Max(runs)
+		runs := story.Known(r.F.HeadRuns)
+		if len(runs) == 0 {
+			runs = append(runs, r.F.Head)
 		}
-		out[name][slug] = x
+		out[name][slug] = object{"value", r.F.Head, "lower_value", slices.Min(runs), "upper_value", slices.Max(runs)}
 	}
 	return indented(out)
 }
@@ -57,20 +50,12 @@ func numbers(v *story.Story) iter.Seq2[string, *story.Row] {
 	}
 }
 
-// smallerValue is a benchmark of a tool of github-action-benchmark.
-type smallerValue struct {
-	Name  string        `json:"name"`
-	Unit  string        `json:"unit"`
-	Value result.Number `json:"value"`
-	Range string        `json:"range,omitempty"` // of the runs
-}
-
 // The tools of github-action-benchmark; each takes the numbers that are better in one direction.
 const smallerFormat, biggerFormat = "customSmallerIsBetter", "customBiggerIsBetter"
 
 // half is the benchmarks of the head that a format takes, and the names of those that it leaves out.
-func half(format string, v *story.Story) (in []smallerValue, left []string) {
-	in, seen := []smallerValue{}, map[string]bool{}
+func half(format string, v *story.Story) (in []object, left []string) {
+	in, seen := []object{}, map[string]bool{}
 	for name, r := range numbers(v) {
 		name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
 		m, known := measure.MetricByName(r.F.Metric)
@@ -79,9 +64,9 @@ func half(format string, v *story.Story) (in []smallerValue, left []string) {
 		case !known || (m.Better == measure.Higher) != (format == biggerFormat):
 			left = append(left, name)
 		default:
-			x := smallerValue{Name: name, Unit: cmp.Or(cellOf.Replace(label(r.F.Unit)), "number"), Value: r.F.Head}
+			x := object{"name", name, "unit", cmp.Or(cellOf.Replace(label(r.F.Unit)), "number"), "value", r.F.Head}
 			if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
-				x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
+				x = append(x, "range", fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs)))
 			}
 			in = append(in, x)
 		}

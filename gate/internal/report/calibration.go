@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -112,13 +113,10 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 	t.Hint(o)
 	var lines []story.Line
 	if c.Sound {
-		launches := fmt.Sprintf(" Launches are per %s.", story.UnitOf(c.Measured))
-		if what == "row" {
-			launches = ""
-		}
 		lines = append(lines, story.Note(1,
-			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power).",
-				story.Count(c.Gates.Runs, "run"))+launches))
+			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power)."+
+				result.Given(strings.TrimPrefix(what, "row"), " Launches are per ", story.UnitOf(c.Measured), "."),
+				story.Count(c.Gates.Runs, "run"))))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if l := n.Levels; l != nil {
@@ -163,14 +161,9 @@ func mdeTable(c *calibrate.Calibration) *story.Table {
 	t := &story.Table{Title: "Smallest slowdown found in 80 % of cases",
 		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true,
 			Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true}, {Title: "with the limit", Right: true}}}
-	free := func(n result.Number) string { // empty for rows of files
-		if !n.Known() {
-			return ""
-		}
-		return story.Deviation(n)
-	}
+	known := func(n result.Number) string { return strings.TrimSuffix(story.Deviation(n), measure.Unknown) }
 	for _, m := range c.MDE {
-		t.Add(strconv.Itoa(m.Runs), free(m.Workload), free(m.Kernels), story.Deviation(m.Limited))
+		t.Add(strconv.Itoa(m.Runs), known(m.Workload), known(m.Kernels), story.Deviation(m.Limited))
 	}
 	return t
 }

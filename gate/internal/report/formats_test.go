@@ -722,3 +722,48 @@ func TestPageBegins(t *testing.T) {
 		}
 	}
 }
+
+// codeIssue is what GitLab reads of a Code Climate issue.
+type codeIssue struct {
+	Description string `json:"description"`
+	CheckName   string `json:"check_name"`
+	Fingerprint string `json:"fingerprint"`
+	Severity    string `json:"severity"`
+	Location    struct {
+		Path  string `json:"path"`
+		Lines struct {
+			Begin int `json:"begin"`
+		} `json:"lines"`
+	} `json:"location"`
+}
+
+// rdReport is the Reviewdog Diagnostic Format.
+type rdReport struct {
+	Source struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	} `json:"source"`
+	Diagnostics []struct {
+		Message  string `json:"message"`
+		Location struct {
+			Path  string `json:"path"`
+			Range struct {
+				Start struct {
+					Line int `json:"line"`
+				} `json:"start"`
+			} `json:"range"`
+		} `json:"location"`
+		Severity string `json:"severity"`
+		Code     struct {
+			Value string `json:"value"`
+		} `json:"code"`
+	} `json:"diagnostics"`
+}
+
+// smallerValue is a benchmark of a tool of github-action-benchmark.
+type smallerValue struct {
+	Name  string        `json:"name"`
+	Unit  string        `json:"unit"`
+	Value result.Number `json:"value"`
+	Range string        `json:"range,omitempty"`
+}

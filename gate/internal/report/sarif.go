@@ -10,88 +10,39 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// The objects of SARIF 2.1.0 that GitHub reads.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver sarifDriver `json:"driver"`
-		} `json:"tool"`
-		Invocations []sarifInvocation `json:"invocations"`
-		Results     []sarifResult     `json:"results"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version,omitempty"`
-		Info    string      `json:"informationUri"`
-		Rules   []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID      string       `json:"id"`
-		Short   sarifMessage `json:"shortDescription"`
-		Full    sarifMessage `json:"fullDescription"`
-		Help    sarifMessage `json:"help"`
-		HelpURI string       `json:"helpUri"`
-	}
-	sarifInvocation struct {
-		Successful bool `json:"executionSuccessful"`
-	}
-	sarifMessage struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		Rule         string            `json:"ruleId"`
-		Level        string            `json:"level"`
-		Message      sarifMessage      `json:"message"`
-		Locations    []sarifLocation   `json:"locations"`
-		Fingerprints map[string]string `json:"partialFingerprints"`
-	}
-	sarifLocation struct {
-		Physical struct {
-			Artifact struct {
-				URI  string `json:"uri"`
-				Base string `json:"uriBaseId"`
-			} `json:"artifactLocation"`
-			Region struct {
-				Line int `json:"startLine"`
-			} `json:"region"`
-		} `json:"physicalLocation"`
-	}
-)
-
-// sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other
-// slower ones as warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a
-// tool.
+// sarif writes one rule a metric and one result a cause, with what GitHub reads of SARIF 2.1.0: failing causes and a gate
+// without a verdict as errors, other slower ones as warnings, undecided ones as notes. Several workloads are one run,
+// because GitHub takes one run of a tool.
 func sarif(v *story.Story) (string, error) {
 	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
-	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate",
-		Rules: []sarifRule{}}
-	rules := &run.Tool.Driver.Rules
+	rules, results, seen := []object{}, []object{}, map[string]bool{}
+	message := func(s string) object { return object{"text", sarifText(s)} }
 	for _, i := range v.Remarks() {
-		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.Check }) {
+		if !seen[i.Check] {
+			seen[i.Check] = true
 			short, help := about(i)
-			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)},
-				sarifMessage{sarifText(help)}, helpPage})
+			rules = append(rules, object{"id", i.Check, "shortDescription", message(short),
+				"fullDescription", message(short), "help", message(help), "helpUri", helpPage})
 		}
-		x := sarifResult{
-			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning",
-				story.Undecided: "note", story.Noted: "note"}[i.Class],
-			Message: sarifMessage{sarifText(i.Brief)},
-			// GitHub matches results of two runs by this fingerprint.
-			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},
-			Locations:    make([]sarifLocation, 1),
-		}
-		at := &x.Locations[0].Physical
+		level := [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning",
+			story.Undecided: "note", story.Noted: "note"}[i.Class]
 		file, line := i.Place()
-		at.Artifact.URI, at.Artifact.Base, at.Region.Line = (&url.URL{Path: file}).String(), "%SRCROOT%", line
-		run.Results = append(run.Results, x)
+		place := object{"artifactLocation", object{"uri", (&url.URL{Path: file}).String(), "uriBaseId", "%SRCROOT%"},
+			"region", object{"startLine", line}}
+		// GitHub matches results of two runs by the fingerprint.
+		results = append(results, object{"ruleId", i.Check, "level", level, "message", message(i.Brief),
+			"locations", []object{{"physicalLocation", place}},
+			"partialFingerprints", object{"primaryLocationLineHash", i.Fingerprint}})
 	}
-	return indented(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	driver := object{"name", "nsgate"}
+	if v.Version != "" {
+		driver = append(driver, "version", v.Version)
+	}
+	driver = append(driver, "informationUri", "https://github.com/nsgate/nsgate", "rules", rules)
+	run := object{"tool", object{"driver", driver}, "invocations", []object{{"executionSuccessful", judged}},
+		"results", results}
+	return indented(object{"$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0",
+		"runs", []object{run}})
 }
 
 // helpPage is the page of the manual on verdicts.

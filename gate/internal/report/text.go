@@ -71,9 +71,9 @@ func (p *page) print(d story.Document) {
 // Round is a line of a watch: the time, the headline, a note, the largest change, the runs and what they detect.
 func Round(r *result.Report, at time.Time, note string, o Options) string {
 	v, p := story.Tell(r, o), newPage(o)
-	detects := story.Wrapped("detects ", story.Detects(r.Detects), "")
 	p.line(0, 10, story.Minor.Of(at.Format(time.TimeOnly)+story.NB+story.NB), v.Tone.Of(story.Bind(v.Word)),
-		story.Plain.Of(story.Join("; ", v.Stated, note, v.Largest(), v.Sides(), detects)))
+		story.Plain.Of(story.Join("; ", v.Stated, note, v.Largest(), v.Sides(),
+			story.Wrapped("detects ", story.Detects(r.Detects), ""))))
 	return p.b.String()
 }
 

@@ -72,7 +72,7 @@ func TestCounters(t *testing.T) {
 		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), result.Pass,
 			"12 comparisons, none slower than its limit allows"},
 		{"bounds broken by a kernel that is new", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n",
-			counted(t, base), counted(t, spill), result.Fail, "sgemm_spill local loads 20971520"},
+			counted(t, base), counted(t, spill), result.Fail, "sgemm_spill local loads 20,971,520"},
 		{"bounds broken by both sides",
 			"[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\n", three(base),
 			three(base), result.Fail, "saxpy dram throughput"},

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,39 +32,17 @@ type row struct {
 	values                     []any
 }
 
+// textKeys are the keys of an output that have a text.
+var textKeys = strings.Fields("row unit metric better suite of host gpu start tool left_out refuse next kind")
+
 // text is where a text of an output belongs, nil for another key.
 func (x *row) text(key string) *string {
-	switch key {
-	case "row":
-		return &x.name
-	case "unit":
-		return &x.unit
-	case "metric":
-		return &x.metric
-	case "better":
-		return &x.better
-	case "suite":
-		return &x.suite
-	case "of":
-		return &x.of
-	case "host":
-		return &x.host
-	case "gpu":
-		return &x.gpu
-	case "start":
-		return &x.start
-	case "tool":
-		return &x.tool
-	case "left_out":
-		return &x.leftOut
-	case "refuse":
-		return &x.refuse
-	case "next":
-		return &x.next
-	case "kind":
-		return &x.kind
+	at := slices.Index(textKeys, key)
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return [...]*string{&x.name, &x.unit, &x.metric, &x.better, &x.suite, &x.of, &x.host, &x.gpu, &x.start, &x.tool,
+		&x.leftOut, &x.refuse, &x.next, &x.kind}[at]
 }
 
 // set takes a key of an output, false for one that has another form. A null is as none.

@@ -31,8 +31,8 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var unknown, none []string
-	full := map[string]string{} // directories with results, by series
+	var unknown []string
+	var full []entry // directories with results
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -66,20 +66,15 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
+		whole := filepath.Join(dir, e.Name())
 		if len(run.files) > 0 {
-			runs, full[series(e.Name())] = append(runs, run), e.Name()
+			runs, full = append(runs, run), append(full, entry{[]string{whole}, run.format})
 		} else {
-			none = append(none, e.Name())
+			unknown = append(unknown, whole)
 		}
 	}
-	if err := meant(runs, unknown); err != nil {
+	if err := meant(slices.Concat(runs, full), unknown); err != nil {
 		return nil, err
-	}
-	for _, name := range none {
-		if other := full[series(name)]; other != "" {
-			return nil, model.Refuse(model.NoMeasurement, "measure it again, or remove it",
-				"%s holds no results, and %s beside it does", filepath.Join(dir, name), other)
-		}
 	}
 	measure.Sort(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
 	return runs, nil

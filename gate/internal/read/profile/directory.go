@@ -227,10 +227,12 @@ func holdsNothing(dir string, others, below int) error {
 		what += ", and its directories are not looked into"
 	}
 	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
-	inside, _ := filepath.Glob(filepath.Join(dir, "*"))
-	inside = slices.DeleteFunc(inside, func(name string) bool { return !Holds(name) })
-	if len(inside) > 0 {
-		next = "name one of its directories that hold some: " + strings.Join(inside[:min(len(inside), 3)], ", ")
+	entries, _ := os.ReadDir(dir)
+	for i, e := range entries {
+		if inside := filepath.Join(dir, e.Name()); i < 100 && Holds(inside) {
+			next = "name one of its directories that hold some, such as " + inside
+			break
+		}
 	}
 	if found := baselineBelow(dir, 2); found != "" {
 		next = "name the baseline itself, the directory of one workload and GPU: " + found

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
+)
+
+const (
+	orRemove = "measure it again, or remove it"
+	mostText = 64 << 20 // bytes of a file that is looked through
 )
 
 // numbers matches the part of names that tells the runs of a series apart.
@@ -41,68 +45,48 @@ func meant(found []entry, unknown []string) error {
 			return err
 		}
 		if other != "" {
-			return model.Refuse(model.OtherFormat, "measure it again, or remove it",
-				"%s is no profile that nsgate knows, and %s beside it is one", file, filepath.Base(other))
+			return model.Refuse(model.NoMeasurement, orRemove, "%s holds no measurement, and %s beside it does", file,
+				filepath.Base(other))
 		}
 	}
 	return nil
 }
 
 // damaged is the refusal of a file of JSON, packed or not, or of XML that is not whole, or of an empty table; nil for
-// any other file.
+// any other file, and for a larger one.
 func damaged(file string) error {
-	const largest = 64 << 20 // bytes
-	if !ends(file, ".json", ".jsonl", ".json.gz", ".xml", ".csv") {
+	text, err := input.Read(file, mostText)
+	if !ends(file, ".json", ".jsonl", ".json.gz", ".xml", ".csv") || err != nil {
 		return nil
-	}
-	text, err := input.Read(file, largest)
-	if err != nil {
-		return nil // it is larger
 	}
 	if ends(file, ".gz") && len(text) > 0 {
 		unpack, err := gzip.NewReader(bytes.NewReader(text))
 		if err == nil {
-			text, err = io.ReadAll(io.LimitReader(unpack, largest))
+			text, err = io.ReadAll(io.LimitReader(unpack, mostText))
 		}
 		if err != nil {
-			return model.Refuse(model.Damaged, "write it again, or remove it", "%s cannot be unpacked: %v", file, err)
+			return model.Refuse(model.Damaged, orRemove, "%s cannot be unpacked: %v", file, err)
 		}
-		if len(text) == largest {
-			return nil
-		}
+	}
+	if len(text) == mostText {
+		return nil
 	}
 	return bench.Damaged(text, file)
 }
 
 // sameEnds refuses a table that ends within a line, where another does not: its last number may be cut.
 func sameEnds(found []entry) error {
-	var whole, cut string
+	whole := map[bool]string{} // a file, by whether its last line has an end
 	for _, e := range found {
 		for _, file := range e.files {
-			if !ends(file, ".csv") {
-				continue
-			}
-			err := opened(file, func(f *os.File) error {
-				last := []byte{'\n'}
-				if _, err := f.Seek(-1, io.SeekEnd); err != nil {
-					return err
-				}
-				_, err := f.Read(last)
-				if last[0] == '\n' {
-					whole = file
-				} else {
-					cut = file
-				}
-				return err
-			})
-			if err != nil {
-				return err
+			if text, err := input.Read(file, mostText); ends(file, ".csv") && err == nil {
+				whole[bytes.HasSuffix(text, []byte("\n"))] = file
 			}
 		}
 	}
-	if whole == "" || cut == "" {
+	if len(whole) < 2 {
 		return nil
 	}
-	return model.Refuse(model.Truncated, "write it again, or remove it",
-		"%s ends within a line, unlike %s: its last number may be cut", cut, filepath.Base(whole))
+	return model.Refuse(model.Truncated, orRemove, "%s ends within a line, unlike %s: its last number may be cut",
+		whole[false], filepath.Base(whole[true]))
 }

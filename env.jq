@@ -1,0 +1,1 @@
+env, input_filename

@@ -1,0 +1,1 @@
+.findings[0].name | error
