@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// raceFlags are the flags that build the tools under the race detector, empty without it.
+// raceFlags are the flags that build nsgate under the race detector, empty without it.
 var raceFlags []string
 
 // TestMain builds nsgate and the fake profiler tools once and puts them on the PATH, so that every test of this package
@@ -51,12 +51,16 @@ func withTools(m *testing.M) int {
 	}
 	for _, command := range []string{"cmd/nsgate", "testdata/tools/nsys", "testdata/tools/ncu",
 		"testdata/tools/nvidia-smi"} {
+		var flags []string
+		if command == "cmd/nsgate" {
+			flags = raceFlags
+		}
 		// Of go run, unlike go build, the build cache keeps the executable.
-		run := exec.Command("go", slices.Concat([]string{"run", "-exec", "cp"}, raceFlags,
+		run := exec.Command("go", slices.Concat([]string{"run", "-exec", "cp"}, flags,
 			[]string{"../../" + command, tools})...)
 		// As in a release; a static executable starts faster. The fake nsys holds SQLite, which the tests hold as well:
 		// built as they are, it is compiled once.
-		if raceFlags == nil && !strings.HasSuffix(command, "/nsys") {
+		if flags == nil && !strings.HasSuffix(command, "/nsys") {
 			run.Env = append(os.Environ(), "CGO_ENABLED=0")
 		}
 		if out, err := run.CombinedOutput(); err != nil {

@@ -17,7 +17,7 @@ import (
 // TestPairsOfCommands calls the commands that read with every variable of a job, in every format, and with baselines of
 // several GPUs.
 func TestPairsOfCommands(t *testing.T) {
-	t.Parallel()
+	wantPairs(t)
 	found := &violations{}
 	l := commandLab(t, found, "a100", "h200", "v100")
 	start := len(l.lines)

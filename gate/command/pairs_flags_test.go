@@ -128,7 +128,7 @@ func (l *lab) restore() {
 // TestPairsOfFlags tries every flag of check in every kind of call, by the command line and by its variable. A flag has
 // an effect or is refused. Its variable does what the flag does, and is ignored by a command that has no such flag.
 func TestPairsOfFlags(t *testing.T) {
-	t.Parallel()
+	wantPairs(t)
 	found := &violations{}
 	l := commandLab(t, found, "h200")
 	start, at := len(l.lines), 0

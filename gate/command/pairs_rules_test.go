@@ -55,7 +55,7 @@ func (r ruleRow) text() string {
 // TestPairsOfRules judges recordings by a rule for every pair of a selector, a metric, a key and a subject. The rule is
 // refused, or changes the report or its warnings; and a bound that a listed value does not keep to fails the gate.
 func TestPairsOfRules(t *testing.T) {
-	t.Parallel()
+	wantPairs(t)
 	inputs, err := pairInputs()
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func (r ruleRow) holdBound(l *lab, a answer, text string) {
 // TestPairsOfDirections judges every raw metric of ncu whose direction is known, and every recording, in both
 // directions of a change.
 func TestPairsOfDirections(t *testing.T) {
-	t.Parallel()
+	wantPairs(t)
 	inputs, err := pairInputs()
 	if err != nil {
 		t.Fatal(err)

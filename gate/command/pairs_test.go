@@ -172,10 +172,19 @@ func settled(code int) bool { return code == 0 || code == 1 || code == 3 }
 // time.
 func allPairs() bool { return os.Getenv("NSGATE_PAIRS") == "all" }
 
+// wantPairs starts a test of pairs. The step test of .ci/run has another one, which tries all of them.
+func wantPairs(t *testing.T) {
+	t.Helper()
+	if full() && !allPairs() {
+		t.Skip("the step pairs of .ci/run tries all of them")
+	}
+	t.Parallel()
+}
+
 // TestPairs judges recordings in every pair of settings, their sources, modes, subjects, ways to pass, places and
 // formats, and holds the answers against invariants: nothing here knows an expected text.
 func TestPairs(t *testing.T) {
-	t.Parallel()
+	wantPairs(t)
 	inputs, err := pairInputs()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,17 +41,19 @@ func BenchmarkCompare(b *testing.B) {
 // twenty GPUs. csv-ns is the time in which Python's csv module reads the baseline, where Python is installed.
 func BenchmarkSessions(b *testing.B) {
 	for _, sessions := range []int{1, 50, 100, 200, 1000} {
-		random := rand.New(rand.NewPCG(1, 2))
 		root := b.TempDir()
 		committed, head := baseline.Dir(root, "w", "NVIDIA H200"), filepath.Join(root, "head")
-		all := make([]model.Session, sessions+1)
-		for i := range all {
-			all[i] = session(random, 50, 5, time.Unix(1e9+int64(i)*86400, 0).UTC())
-			all[i].GPUHash = fmt.Sprintf("%08x", i%20)
-		}
-		store(b, committed, all[:sessions]...)
-		store(b, head, all[sessions])
+		written := sync.OnceFunc(func() {
+			random, all := rand.New(rand.NewPCG(1, 2)), make([]model.Session, sessions+1)
+			for i := range all {
+				all[i] = session(random, 50, 5, time.Unix(1e9+int64(i)*86400, 0).UTC())
+				all[i].GPUHash = fmt.Sprintf("%08x", i%20)
+			}
+			store(b, committed, all[:sessions]...)
+			store(b, head, all[sessions])
+		})
 		measured := func(b *testing.B, run func() (*result.Report, error)) {
+			written()
 			for b.Loop() {
 				if r, err := run(); err != nil || r.Verdict != result.Pass {
 					b.Fatal(r, err)

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -63,13 +64,31 @@ func Split(n, m int) float64 {
 // Fisher is the p-value of a count: that at least so many of the head's runs are among all that have a property, if
 // each run is as likely to have it (Fisher's exact test, 1922, one-sided).
 func Fisher(some, all, few, others int) (p float64) {
-	choose := func(n, k int) float64 { return combin.LogGeneralizedBinomial(float64(n), float64(k)) }
+	choose := func(n, k int) float64 { return logFactorial(n) - logFactorial(k) - logFactorial(n-k) }
 	total := choose(all+others, some+few)
 	for k := some; k <= min(all, some+few); k++ {
 		p += math.Exp(choose(all, k) + choose(others, some+few-k) - total)
 	}
 	return math.Min(1, p)
 }
+
+// logFactorial is the logarithm of n!.
+func logFactorial(n int) float64 {
+	if known := logFactorials(); n < len(known) {
+		return known[n]
+	}
+	l, _ := math.Lgamma(float64(n) + 1)
+	return l
+}
+
+// logFactorials are those of as many runs as a plan has, see [RunsForShares].
+var logFactorials = sync.OnceValue(func() []float64 {
+	out := make([]float64, 400)
+	for n := range out {
+		out[n], _ = math.Lgamma(float64(n) + 1)
+	}
+	return out
+})
 
 // RunsForShares is the least number of runs a side, at most most, with which [Fisher] tells a share of the head's runs
 // from a smaller one of the baseline's at this alpha and power; 0 where so many do not.
