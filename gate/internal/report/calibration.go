@@ -91,12 +91,14 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 		room += 8
 	}
 	bars := max(10, min(story.MaxSpark, o.Columns()-room))
-	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true,
-		Optional: true}, {Title: "launches", Right: true, Optional: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
-		{Title: "within", Right: true, Optional: true}, {Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
+	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8},
+		{Title: "GPU time", Right: true, Optional: true}, {Title: "launches", Right: true, Optional: true},
+		{Title: "typical", Right: true}, {Title: "sd", Right: true}, {Title: "within", Right: true, Optional: true},
+		{Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
 	what := ""
 	for _, n := range c.Noise {
-		detects, within, share, launches := measure.Unknown, "", story.Share(n.Share), story.Quantity(n.Launches, "count")
+		detects, within := measure.Unknown, ""
+		share, launches := story.Share(n.Share), story.Quantity(n.Launches, "count")
 		what = "kernel"
 		if n.Scope == measure.ScopeBenchmark {
 			what, share, launches = "row", "", ""
@@ -107,7 +109,8 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
-		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit),
+			story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, what)) })
 	t.Hint(o)
@@ -159,8 +162,9 @@ func rate(n result.Number) string {
 
 func mdeTable(c *calibrate.Calibration) *story.Table {
 	t := &story.Table{Title: "Smallest slowdown found in 80 % of cases",
-		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true,
-			Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true}, {Title: "with the limit", Right: true}}}
+		Columns: []story.Column{{Title: "runs a side", Right: true},
+			{Title: "workload", Right: true, Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true},
+			{Title: "with the limit", Right: true}}}
 	known := func(n result.Number) string { return strings.TrimSuffix(story.Deviation(n), measure.Unknown) }
 	for _, m := range c.MDE {
 		t.Add(strconv.Itoa(m.Runs), known(m.Workload), known(m.Kernels), story.Deviation(m.Limited))
