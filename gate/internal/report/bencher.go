@@ -14,8 +14,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// bencher writes, in the Bencher Metric Format, a benchmark a subject and a measure a metric, with the smallest and largest run; none without a
-// verdict.
+// bencher writes, in the Bencher Metric Format, a benchmark a subject and a measure a metric, with the smallest and
+// largest run; none without a verdict.
 func bencher(v *story.Story) (string, error) {
 	out := make(map[string]map[string]object)
 	for name, r := range numbers(v) {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -91,15 +90,16 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 		room += 8
 	}
 	bars := max(10, min(story.MaxSpark, o.Columns()-room))
-	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true,
-		Optional: true}, {Title: "launches", Right: true, Optional: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
-		{Title: "within", Right: true, Optional: true}, {Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
-	what := ""
+	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8},
+		{Title: "GPU time", Right: true, Optional: true}, {Title: "launches", Right: true, Optional: true},
+		{Title: "typical", Right: true}, {Title: "sd", Right: true}, {Title: "within", Right: true, Optional: true},
+		{Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
+	what, per := "kernel", fmt.Sprintf(" Launches are per %s.", story.UnitOf(c.Measured))
 	for _, n := range c.Noise {
-		detects, within, share, launches := measure.Unknown, "", story.Share(n.Share), story.Quantity(n.Launches, "count")
-		what = "kernel"
+		detects, within := measure.Unknown, ""
+		share, launches := story.Share(n.Share), story.Quantity(n.Launches, "count")
 		if n.Scope == measure.ScopeBenchmark {
-			what, share, launches = "row", "", ""
+			what, per, share, launches = "row", "", "", ""
 		}
 		if c.Sound {
 			detects = story.Detected(n.Detects)
@@ -107,16 +107,16 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
-		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit),
+			story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, what)) })
 	t.Hint(o)
 	var lines []story.Line
 	if c.Sound {
 		lines = append(lines, story.Note(1,
-			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power)."+
-				result.Given(strings.TrimPrefix(what, "row"), " Launches are per ", story.UnitOf(c.Measured), "."),
-				story.Count(c.Gates.Runs, "run"))))
+			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power).%s",
+				story.Count(c.Gates.Runs, "run"), per)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if l := n.Levels; l != nil {
@@ -159,11 +159,17 @@ func rate(n result.Number) string {
 
 func mdeTable(c *calibrate.Calibration) *story.Table {
 	t := &story.Table{Title: "Smallest slowdown found in 80 % of cases",
-		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true,
-			Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true}, {Title: "with the limit", Right: true}}}
-	known := func(n result.Number) string { return strings.TrimSuffix(story.Deviation(n), measure.Unknown) }
+		Columns: []story.Column{{Title: "runs a side", Right: true},
+			{Title: "workload", Right: true, Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true},
+			{Title: "with the limit", Right: true}}}
+	known := func(m calibrate.MDE) bool { return m.Workload.Known() || m.Kernels.Known() }
+	ofKernels := slices.ContainsFunc(c.MDE, known)
 	for _, m := range c.MDE {
-		t.Add(strconv.Itoa(m.Runs), known(m.Workload), known(m.Kernels), story.Deviation(m.Limited))
+		workload, kernels := "", "" // none of rows
+		if ofKernels {
+			workload, kernels = story.Deviation(m.Workload), story.Deviation(m.Kernels)
+		}
+		t.Add(strconv.Itoa(m.Runs), workload, kernels, story.Deviation(m.Limited))
 	}
 	return t
 }

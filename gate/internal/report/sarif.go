@@ -10,9 +10,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// sarif writes one rule a metric and one result a cause, with what GitHub reads of SARIF 2.1.0: failing causes and a gate
-// without a verdict as errors, other slower ones as warnings, undecided ones as notes. Several workloads are one run,
-// because GitHub takes one run of a tool.
+// sarif writes one rule a metric and one result a cause, as GitHub reads SARIF 2.1.0: failing causes and a gate without
+// a verdict as errors, other slower ones as warnings, undecided ones as notes. Several workloads are one run, because
+// GitHub takes one run of a tool.
 func sarif(v *story.Story) (string, error) {
 	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
 	rules, results, seen := []object{}, []object{}, map[string]bool{}

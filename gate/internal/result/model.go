@@ -370,7 +370,8 @@ func (f *Finding) OfSpeed() bool {
 
 // Condition reports whether the bound of a number that is no speed is broken, which comes before any change of speed.
 func (f *Finding) Condition() bool {
-	return f.Fails() && !f.OfSpeed() && (f.AtLeast != nil && f.Head < *f.AtLeast || f.AtMost != nil && f.Head > *f.AtMost)
+	broken := f.AtLeast != nil && f.Head < *f.AtLeast || f.AtMost != nil && f.Head > *f.AtMost
+	return f.Fails() && !f.OfSpeed() && broken
 }
 
 // Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.

@@ -231,8 +231,8 @@ func TestShifts(t *testing.T) {
 	}
 	step := result.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name, Outcome: result.Slower,
 		Change: 0.2}
-	output := result.Finding{Scope: measure.ScopeOutput, Name: "tokens/s", Kernel: "tokens/s", Outcome: result.WithinLimit,
-		Better: measure.Higher, Change: -0.01}
+	output := result.Finding{Scope: measure.ScopeOutput, Name: "tokens/s", Kernel: "tokens/s",
+		Outcome: result.WithinLimit, Better: measure.Higher, Change: -0.01}
 	for what, c := range map[string]struct {
 		step, output result.Outcome
 		want         string

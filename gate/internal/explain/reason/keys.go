@@ -21,7 +21,7 @@ var (
 	_ = result.Keyed("like-hosts", LikeHosts{}, "Hosts of one kind differ as much as the change.")
 	_ = result.Keyed("most-runs", MostRuns{}, "Most head runs are beyond the limit and every baseline run.")
 	_ = result.Keyed(result.KeyNotJudged, NotJudged{}, "Too few runs to judge the change.")
-	_ = result.Keyed("few-samples", FewSamples{}, "No session has two runs with the metric, so that its spread is not known.")
+	_ = result.Keyed("few-samples", FewSamples{}, "No session has two runs with the metric to know its spread.")
 	_ = result.Keyed("outlier-as-a-whole", OutlierAsAWhole{},
 		"The only run of a side is an outlier in nearly all kernels.")
 	_ = result.Keyed("single-run", SingleRun{}, "Only one run shows the change, which can be chance.")

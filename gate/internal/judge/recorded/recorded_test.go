@@ -202,7 +202,10 @@ func TestFingerprintsOfRows(t *testing.T) {
 		start int64
 		unit  string
 		want  int
-	}{{12.5, 0, "ns", 0}, {12.5, 100, "ns", 2}, {0.1234567890123, 0, "ns", 2}, {1234567890123, 0, "B", 0}} {
+	}{
+		{12.5, 0, "ns", 0}, {12.5, 100, "ns", 2}, {0.001, 0, "ns", 0}, {1, 100, "ns", 2},
+		{0.1234567890123, 0, "ns", 2}, {1234567890123, 0, "B", 0},
+	} {
 		m := latency
 		m.Unit = tt.unit
 		row := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeBenchmark, Name: name} }

@@ -12,9 +12,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Two runs that agree to the last digit count as one where they have so many kernel times, or times and rates of so many
-// digits in the rows of benchmark files: fewer may agree by chance.
-const fewestTimes, fewestDigits = 5, 13
+// Two runs that agree to the last digit count as one where they have so many kernel times, or so many digits behind
+// the second one of times and rates in benchmark files: fewer may agree by chance.
+const fewestTimes, fewestDigits = 5, 8
 
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
@@ -68,7 +68,7 @@ func Fingerprints(s *model.Session) []uint64 {
 	for run := range s.Runs {
 		var h maphash.Hash
 		h.SetSeed(seed)
-		times, digits := 0, 0
+		times, rows, digits := 0, 0, 0
 		for i := range s.Series {
 			x := &s.Series[i]
 			if math.IsNaN(x.Values[run]) {
@@ -77,13 +77,13 @@ func Fingerprints(s *model.Session) []uint64 {
 			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.ReplayTime.Name {
 				times++
 			}
-			if x.Subject.Scope == measure.ScopeBenchmark && (x.Metric.Unit == "ns" || strings.HasSuffix(x.Metric.Unit, "/s")) {
-				digits += significant(x.Values[run])
+			speed := x.Metric.Unit == measure.Time.Unit || strings.HasSuffix(x.Metric.Unit, "/s")
+			if x.Subject.Scope == measure.ScopeBenchmark && speed {
+				rows, digits = rows+1, digits+max(significant(x.Values[run])-2, 0)
 			}
 			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})
 		}
-		start := s.Runs[run].Start
-		if digits > 0 && digits < fewestDigits && !start.IsZero() {
+		if start := s.Runs[run].Start; rows > 0 && digits < fewestDigits && !start.IsZero() {
 			maphash.WriteComparable(&h, start.UnixNano())
 			digits = fewestDigits
 		}

@@ -570,7 +570,8 @@ func TestProcesses(t *testing.T) {
 func TestBeside(t *testing.T) {
 	const tracked = `"b.track_loss":[[7],[]],"b.track_rate":[[5],[]],"b.track_load":[[2],[]]`
 	for _, tt := range []struct{ place, text, want string }{
-		{"m", `{"b.track_rate":{"unit":"tokens/s"},"b.track_load":{"unit":"ms"},"b.track_loss":{"unit":"unit"},"version":2}`,
+		{"m", `{"b.track_rate":{"unit":"tokens/s"},"b.track_load":{"unit":"ms"},
+			"b.track_loss":{"unit":"unit"},"version":2}`,
 			"b.track_load duration 2e+06, b.track_loss value 7, b.track_rate item_rate 5"},
 		{".", `{"b.track_load":{"unit":"seconds"}}`,
 			"b.track_load duration 2e+09, b.track_loss value 7, b.track_rate value 5"},
