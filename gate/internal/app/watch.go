@@ -15,11 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 )
 
-// A watch looks at its files every watchEvery, at mostWatched of those that git tracks. They are quiet once they are as
-// they were at the look before, because a build writes in pieces.
 const (
-	watchEvery  = 400 * time.Millisecond
-	mostWatched = 2000
+	watchEvery  = 400 * time.Millisecond // what is as it was a look before is quiet: a build writes in pieces
+	mostWatched = 2000                   // files of git that a watch looks at
 )
 
 // Watched are the files whose change has a check measure again: programs, those of its command, and others, the inputs

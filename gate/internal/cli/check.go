@@ -78,7 +78,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
 	e.reviewed() // before the code of the change runs
-	if v.watch && !v.dryRun {
+	if v.watch {
 		return v.watching(ctx, e, args)
 	}
 	checks, err := v.request(ctx, e, args.workload)

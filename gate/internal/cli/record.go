@@ -31,6 +31,9 @@ type recordOptions struct {
 }
 
 func (v *recordOptions) run(ctx context.Context, e *env, args arguments) error {
+	if v.dryRun {
+		v.format = "text"
+	}
 	told := e.aside(v.format)
 	_, err := v.all(ctx, e, args.workload)
 	return cmp.Or(err, told(len(v.done) > 0, map[string]any{"recorded": v.done}))

@@ -29,8 +29,8 @@ func (v *checkOptions) watchable(e *env) error {
 }
 
 // watching checks again whenever watched files changed, and prints a line a round. After a signal it publishes the last
-// report, with its exit code; a round that the signal ended does not count. Files that change in two rounds while the
-// program runs are its own, and are dropped.
+// report, with its exit code; a round that the signal ended does not count. Files that change in three rounds while
+// the program runs are its own, and are dropped.
 func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) error {
 	var last *result.Report
 	var x publication
@@ -64,10 +64,10 @@ func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) err
 		for name, stamp := range app.Stamps(files) {
 			if moved[name]++; before[name] == stamp {
 				moved[name] = 0
-			} else if moved[name] == 2 {
-				fmt.Fprintln(e.Err, "nsgate:", report.Clean(name), "changes in each round: it is watched no longer")
+			} else if moved[name] == 3 {
+				fmt.Fprintln(e.Err, "nsgate:", report.Clean(name), "changed in three rounds: it is watched no longer")
 			}
-			if moved[name] > 1 {
+			if moved[name] > 2 {
 				delete(before, name)
 			}
 		}

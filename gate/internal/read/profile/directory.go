@@ -228,10 +228,9 @@ func holdsNothing(dir string, others, below int) error {
 	}
 	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
 	entries, _ := os.ReadDir(dir)
-	for i, e := range entries {
-		if inside := filepath.Join(dir, e.Name()); i < 100 && Holds(inside) {
+	for _, e := range entries[:min(len(entries), 100)] {
+		if inside := filepath.Join(dir, e.Name()); Holds(inside) {
 			next = "name one of its directories that hold some, such as " + inside
-			break
 		}
 	}
 	if found := baselineBelow(dir, 2); found != "" {
