@@ -40,8 +40,8 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// BenchmarkSessions compares a head with a baseline of many sessions of five runs, one a day on one of twenty GPUs. Of a
-// check cpu-x-csv is the processor time as a multiple of that in which Python's csv module reads the baseline, where
+// BenchmarkSessions compares a head with a baseline of many sessions of five runs, one a day on one of twenty GPUs. Of
+// a check cpu-x-csv is the processor time as a multiple of that in which Python's csv module reads the baseline, where
 // Python is installed.
 func BenchmarkSessions(b *testing.B) {
 	for _, size := range [][2]int{{1, 50}, {50, 50}, {100, 50}, {200, 50}, {1000, 50}, {300, 200}, {1000, 200}} {
