@@ -75,24 +75,26 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 	if r.base == "" {
 		return nil, false
 	}
-	in := r.repository
-	name := func(file string) string { return git.Within(in.Top, file) }
-	given := func(name string) bool { return name != "" }
-	policies = slices.DeleteFunc(slices.Clone(policies), func(file string) bool { return !given(file) })
-	baselines = slices.DeleteFunc(slices.Clone(baselines), func(file string) bool { return !given(file) })
-	files := slices.Concat(baselines, policies)
-	found, err := editsOf(ctx, in, r.base, slices.DeleteFunc(measure.Map(files, name),
-		func(name string) bool { return !given(name) }))
+	files, names := slices.Concat(baselines, policies), []string(nil)
+	for _, file := range files {
+		if name := git.Within(r.repository.Top, file); file != "" && name != "" {
+			names = append(names, name)
+		}
+	}
+	found, err := editsOf(ctx, r.repository, r.base, names)
 	if err != nil {
 		return nil, false
 	}
 	for i, file := range files {
-		what := "policy"
+		what, name := "policy", git.Within(r.repository.Top, file)
 		if i < len(baselines) {
 			what = "baseline"
 		}
-		of := found[name(file)]
-		if !given(name(file)) {
+		of := found[name]
+		switch {
+		case file == "":
+			continue
+		case name == "":
 			of = []Edit{{"", filepath.ToSlash(file), 0, "outside"}}
 		}
 		for _, x := range of {

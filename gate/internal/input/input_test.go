@@ -63,7 +63,8 @@ func TestReadWithin(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"inside": "2", "link": "2", "out": "", "../outside": "", "pipe": ""} {
-		if text, err := ReadWithin(new(bytes.Buffer), dir, name, 8); string(text) != want || (err == nil) != (want != "") {
+		text, err := ReadWithin(new(bytes.Buffer), dir, name, 8)
+		if string(text) != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}

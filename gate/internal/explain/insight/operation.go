@@ -18,7 +18,9 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		return nil, nil
 	}
 	of := func(all []model.Operation) []model.Operation {
-		return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool { return x.Kernel != f.Subject().Short() })
+		return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool {
+			return x.Kernel != f.Subject().Short()
+		})
 	}
 	was, is := of(base), of(head)
 	lacks := func(x model.Operation) bool {

@@ -50,7 +50,8 @@ var reasons = []result.Reason{
 	OtherBoard{}, UnknownGPU{},
 	CodeLimit{}, CodeLimit{Base: result.Unknown}, CodeDiffers{}, CodeChanged{}, CodeOfKernel{}, CodeOfMore{},
 	CodeChangedHere{}, SameCode{},
-	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{}, AddedOperation{},
+	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{},
+	AddedOperation{},
 	CountFromZero, CountsDiffer, FromZero, Gone, IncreasedCount, New, OneHost, OneRun, OutputDecides, Unmeasured,
 	Waiting, Zero, ZeroFloor,
 }

@@ -49,7 +49,8 @@ func longestNew(j *result.Report) int {
 	at, longer := -1, false
 	for i := range j.Findings {
 		f := &j.Findings[i]
-		longer = longer || f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name && f.Outcome == result.Slower
+		longer = longer || f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name &&
+			f.Outcome == result.Slower
 		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.New &&
 			(at < 0 || f.Head > j.Findings[at].Head) {
 			at = i

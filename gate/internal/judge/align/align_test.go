@@ -162,7 +162,8 @@ func TestSessionRefusals(t *testing.T) {
 		{"no steady state", unchanged, func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false },
 			"2 of the 3 runs of the head"},
 		{"no steady state", func(s *model.Session) { s.Runs[0].Steady, s.Runs[2].Steady = false, false },
-			func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false }, "2 of the 3 runs of the baseline"},
+			func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false },
+			"2 of the 3 runs of the baseline"},
 		{"", func(s *model.Session) { s.Runs[2].Steady = false }, // three of six: the program is so
 			func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false }, ""},
 		{"", unchanged, func(s *model.Session) { s.Runs[0].Steady = false }, ""},

@@ -210,7 +210,7 @@ func same(t Sides, s measure.Subject) []Pair {
 			out = append(out, oneSided(t, s, m, old))
 		}
 		if s == measure.Workload && t.replacedStep(m) ||
-			!both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m) {
+			!both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m, new) {
 			continue
 		}
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
@@ -236,9 +236,9 @@ func oneSided(t Sides, s measure.Subject, m measure.Metric, gone bool) Pair {
 }
 
 // wanted reports whether a metric of one side is judged: one that a rule bounds, which needs no baseline, or a metric
-// of a kernel that a rule names in full and the counter of both sides measures.
-func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
-	if t.Head.HasMetric(s, m.Name) && t.Policy.Limit(s, m).Bounded() {
+// of a kernel that a rule names in full and the counter of both sides measures. inHead reports whether the head has it.
+func wanted(t Sides, s measure.Subject, m measure.Metric, inHead bool) bool {
+	if inHead && t.Policy.Limit(s, m).Bounded() {
 		return true
 	}
 	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime || m.Means() != measure.ByCounters {

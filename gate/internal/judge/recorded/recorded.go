@@ -128,14 +128,14 @@ func (s *Index) Has(subject measure.Subject) bool { return s.Entries[subject] !=
 // Metrics lists the metrics of a subject, in the order of [Known].
 func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 	h := s.Entries[subject]
-	return slices.DeleteFunc(Known(h), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
+	return slices.DeleteFunc(slices.Clone(Known(h)), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
 }
 
 // Known lists measure.Metrics, then the raw metrics of entries, sorted; each in the unit that the last of the entries
-// has.
+// has. The list may be that of package measure.
 func Known(entries ...*Entry) []measure.Metric {
 	var raw []measure.Metric
-	own := map[string]measure.Metric{}
+	var own map[string]measure.Metric
 	for _, h := range entries {
 		if h == nil {
 			continue
@@ -145,10 +145,16 @@ func Known(entries ...*Entry) []measure.Metric {
 				if m := h.Series[i][j].Metric; m.Raw() != "" && !slices.Contains(raw, m) {
 					raw = append(raw, m)
 				} else if m.Name == measure.ItemRate.Name || m.Name == measure.Value.Name {
+					if own == nil {
+						own = map[string]measure.Metric{}
+					}
 					own[m.Name] = m
 				}
 			}
 		}
+	}
+	if len(raw)+len(own) == 0 {
+		return measure.Metrics
 	}
 	measure.Sort(raw, func(a, b measure.Metric) int { return strings.Compare(a.Name, b.Name) })
 	out := slices.Concat(measure.Metrics, raw)

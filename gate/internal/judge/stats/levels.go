@@ -11,7 +11,8 @@ import (
 // scatter around one. low and high are the groups' means.
 func Levels(x []float64, least int) (low, high float64, lows int, ok bool) {
 	const apart = 4
-	s := slices.Sorted(slices.Values(x))
+	s := slices.Clone(x)
+	slices.Sort(s)
 	if len(s) < 2*least {
 		return 0, 0, 0, false
 	}

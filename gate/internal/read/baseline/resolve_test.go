@@ -298,7 +298,8 @@ func TestHeads(t *testing.T) {
 		if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
 			t.Fatalf("after %d: %v, -whole +since the anchor:\n%s", i, err, diff)
 		}
-		if unread := slices.ContainsFunc(heads.Entries, func(e Entry) bool { return e.lacks == bodies }); i > 20 && !unread {
+		unread := slices.ContainsFunc(heads.Entries, func(e Entry) bool { return e.lacks == bodies })
+		if i > 20 && !unread {
 			t.Errorf("after %d: the sessions before the anchor were read", i)
 		}
 		skimmed, err := Open(dir, (*Baseline).ReadKept)

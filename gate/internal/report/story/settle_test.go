@@ -107,8 +107,8 @@ func TestAdvice(t *testing.T) {
 // TestNewKernels wants a longer GPU time explained by new kernels where these are half of it, with their place.
 func TestNewKernels(t *testing.T) {
 	find := func(scope measure.Scope, name, metric string, base, head result.Number, o result.Outcome) result.Finding {
-		return result.Finding{Kernel: name, Scope: scope, Name: name, Metric: metric, Unit: "ns", Base: base, Head: head,
-			Change: 0.2, Outcome: o, Gates: o == result.Slower, Match: "exact"}
+		return result.Finding{Kernel: name, Scope: scope, Name: name, Metric: metric, Unit: "ns", Base: base,
+			Head: head, Change: 0.2, Outcome: o, Gates: o == result.Slower, Match: "exact"}
 	}
 	whole := find("workload", "", measure.GPUTime.Name, 600e6, 700e6, result.Slower)
 	whole.Kernel = "workload"
