@@ -381,11 +381,16 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 
 // missing refuses a directory of baselines that was named and is not there.
 func (v *stored) missing() error {
-	if info, err := os.Stat(v.baseline); v.baseline == "" || err == nil && info.IsDir() {
+	info, err := os.Stat(v.baseline)
+	what := "is not there"
+	switch {
+	case v.baseline == "" || err == nil && info.IsDir():
 		return nil
+	case err == nil:
+		what = "is no directory"
 	}
-	return usageError("%s: %s is no directory: name the directory of the committed baselines, or leave it out",
-		source(v.fs, "baseline"), v.baseline)
+	return usageError("%s: %s %s: name the directory of the committed baselines, or leave it out",
+		source(v.fs, "baseline"), v.baseline, what)
 }
 
 // asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not

@@ -36,7 +36,8 @@ func (e *env) aside(format string) (told func(some bool, value any) error) {
 		e.Out = e.Err
 	}
 	return func(some bool, value any) error {
-		if e.Out = out; format != "json" || !some {
+		e.Out = out
+		if format != "json" || !some {
 			return nil
 		}
 		return e.encode(value)

@@ -109,7 +109,8 @@ func split(line string, cells []string) bool {
 			}
 		}
 		var more bool
-		if line, more = strings.CutPrefix(line, ","); more == (i == len(cells)-1) {
+		line, more = strings.CutPrefix(line, ",")
+		if more == (i == len(cells)-1) {
 			return false
 		}
 	}

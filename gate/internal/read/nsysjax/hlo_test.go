@@ -39,7 +39,8 @@ func TestOperations(t *testing.T) {
 			Function: "loss"},
 	} {
 		parts := got[want.Kernel].Parts
-		if want.Parts = parts; got[want.Kernel] != want || parts == "" {
+		want.Parts = parts
+		if got[want.Kernel] != want || parts == "" {
 			t.Errorf("%+v, want %+v", got[want.Kernel], want)
 		}
 	}

@@ -109,8 +109,11 @@ func (v *Story) headlines() {
 	room := MaxHeadline - Columns(v.Word+start)
 	if r != nil {
 		v.Lead = v.effectLine(r, room, true)
-	} else if v.Lead, v.Rest = clauses(v.Reason, room); v.Rest != "" && v.Report.Verdict == result.NoVerdict {
-		v.Lead += v.moved(room - Columns(v.Lead) - 1)
+	} else {
+		v.Lead, v.Rest = clauses(v.Reason, room)
+		if v.Rest != "" && v.Report.Verdict == result.NoVerdict {
+			v.Lead += v.moved(room - Columns(v.Lead) - 1)
+		}
 	}
 	v.Stated, v.Lead = start+v.Lead, Flat(v.Lead)
 	if v.Several() {
