@@ -227,15 +227,7 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				return c.err
 			}
 			subjects++
-			s = measure.Subject{Scope: measure.Scope(r.Scope)}
-			if r.Key != nameKey {
-				s.Name = parse(c, "subject", r.Subject, unescape)
-			}
-			if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
-				s.Scope = measure.Scopes[at] // without the text of the file
-			} else {
-				c.fail("scope", "%q is none of %s", r.Scope, scopes())
-			}
+			s = r.subject(c)
 		}
 		switch r.Key {
 		case nameKey:
@@ -266,6 +258,25 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 		}
 	}
 	e.SortSeries()
+	return e.complete(file, rows)
+}
+
+// subject is that of the first row of a subject, whose name may stand in this row or the next.
+func (r *row) subject(c *cells) measure.Subject {
+	s := measure.Subject{Scope: measure.Scope(r.Scope)}
+	if r.Key != nameKey {
+		s.Name = parse(c, "subject", r.Subject, unescape)
+	}
+	if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
+		s.Scope = measure.Scopes[at] // without the text of the file
+	} else {
+		c.fail("scope", "%q is none of %s", r.Scope, scopes())
+	}
+	return s
+}
+
+// complete refuses an entry that holds too little, or rows that it may not have.
+func (e *Entry) complete(file string, rows []placed) error {
 	if e.Removes != "" {
 		if len(rows) > 0 {
 			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].line)

@@ -104,25 +104,10 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 	case measure.Total.Name, measure.CopyTime.Name:
 		of = " a " + UnitOf(v.Report.Head)
 	}
-	if parts := v.Fall.longer(); headed && len(parts) > 0 && ofStep(r) {
-		what := "Several parts of a step take longer: "
-		if len(parts) == 1 {
-			what = "One part of a step takes longer: "
+	if headed {
+		if parts := v.partsOf(c, r); parts != "" {
+			return parts
 		}
-		return what + strings.Join(beginning(parts, 3, ""), ", ")
-	}
-	if len(c.added) > 0 && headed {
-		names := measure.Map(c.added, func(x Row) string { return Elide(x.Subject, 60) + " " + x.Time() })
-		sum := measure.Sum(c.added, func(x Row) result.Number { return x.F.Head })
-		if len(names) == 1 {
-			return "A new kernel takes time: " + names[0] + " a " + UnitOf(v.Report.Head)
-		}
-		return Count(len(names), "new kernel", "new kernels") + " take " + Quantity(sum, r.F.Unit) + " a " +
-			UnitOf(v.Report.Head) + ": " + strings.Join(beginning(names, 3, ""), ", ")
-	}
-	if x := v.undecidedPart(r); headed && x != nil {
-		return x.changeText(" a "+UnitOf(v.Report.Head), true) + Wrapped(", ", x.Share, " of GPU time") +
-			"; alone it is undecided"
 	}
 	text := r.changeText(of, headed)
 	kernels := slices.ContainsFunc(v.Rows, func(x Row) bool {
@@ -142,6 +127,36 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 		text += ", " + r.Share + " of GPU time"
 	}
 	return text
+}
+
+// partsOf says which parts of a longer step or GPU time take longer, "" where none is known to.
+func (v *Story) partsOf(c *Cause, r Row) string {
+	per := " a " + UnitOf(v.Report.Head)
+	if parts := v.Fall.longer(); len(parts) > 0 && ofStep(r) {
+		what := "Several parts of a step take longer: "
+		if len(parts) == 1 {
+			what = "One part of a step takes longer: "
+		}
+		return what + strings.Join(beginning(parts, 3, ""), ", ")
+	}
+	if len(c.added) > 0 {
+		return c.taken(per)
+	}
+	if x := v.undecidedPart(r); x != nil {
+		return x.changeText(per, true) + Wrapped(", ", x.Share, " of GPU time") + "; alone it is undecided"
+	}
+	return ""
+}
+
+// taken is how long the new kernels of a cause take, the longest by name; of is " a run" or " a step" behind the sum.
+func (c *Cause) taken(of string) string {
+	names := measure.Map(c.added, func(x Row) string { return Elide(x.Subject, 60) + " " + x.Time() })
+	if len(names) == 1 {
+		return "A new kernel takes time: " + names[0] + of
+	}
+	sum := measure.Sum(c.added, func(x Row) result.Number { return x.F.Head })
+	return Count(len(names), "new kernel") + " take " + Quantity(sum, c.added[0].F.Unit) + of + ": " +
+		strings.Join(beginning(names, 3, ""), ", ")
 }
 
 // added are the new kernels of a longer GPU time, none where they are less than half of it.
