@@ -22,7 +22,7 @@ type insider struct {
 	process *exec.Cmd
 	to      *json.Encoder
 	from    *json.Decoder
-	said    bytes.Buffer // what it says itself, as of a panic
+	said    bytes.Buffer // its own messages, as of a panic
 }
 
 type insideCall struct {

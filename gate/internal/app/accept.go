@@ -58,7 +58,7 @@ func comparisonOf(f *result.Finding) comparison { return comparison{f.Subject(),
 type Accepted struct {
 	Workload string   `json:"workload"`
 	Files    []string `json:"files"` // that were written, or that hold the very same already
-	Lines    []string `json:"lines"` // what was accepted, worst first, with its reason and commit
+	Lines    []string `json:"lines"` // accepted changes, worst first, with reason and commit
 }
 
 // Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
-	"github.com/nsgate/nsgate/gate/internal/judge/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
@@ -20,21 +19,7 @@ import (
 func judged(in decide.Input, warnings []string) *result.Report {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
-	base, head := operations(match.SameOperations(in.Baseline, in.Head)), operations(in.Head)
-	for i := range j.Findings {
-		place, facts := insight.Operation(&j.Findings[i], base, head)
-		j.Findings[i].Origin = place
-		j.State(i, facts...)
-	}
 	return j
-}
-
-// operations are those of the last session.
-func operations(sessions []model.Session) []model.Operation {
-	if len(sessions) == 0 {
-		return nil
-	}
-	return sessions[len(sessions)-1].Operations
 }
 
 // Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets the rest through.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	watchEvery  = 400 * time.Millisecond // what is as it was a look before is quiet: a build writes in pieces
+	watchEvery  = 400 * time.Millisecond // between two looks at files, which are quiet where both are equal
 	mostWatched = 2000                   // files of git that a watch looks at
 )
 

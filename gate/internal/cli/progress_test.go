@@ -66,7 +66,8 @@ func TestClock(t *testing.T) {
 				30 * time.Second, "  [=========-]  250.0 s of about 260.0 s"},
 			{run.Event{Stage: run.RunStarted, Run: 3, Runs: 3, Elapsed: 220 * time.Second, Expected: 260 * time.Second},
 				50 * time.Second, "  270.0 s"},
-			{run.Event{Stage: run.RunFinished, Run: 3, Runs: 3, Elapsed: 250 * time.Second, Expected: 260 * time.Second},
+			{run.Event{Stage: run.RunFinished, Run: 3, Runs: 3, Elapsed: 250 * time.Second,
+				Expected: 260 * time.Second},
 				0, "  250.0 s"},
 		} {
 			p := &progress{live: true, last: run.Event{Expected: 270 * time.Second}, end: make(chan struct{})}

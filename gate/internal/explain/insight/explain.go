@@ -40,6 +40,7 @@ var explainers = []struct {
 	{decide.Compared, look},
 	{decide.Compared, patterns},
 	{decide.Compared, counters},
+	{decide.CodeAlone, operations},
 }
 
 // explained is a decision with its explanations.

@@ -6,10 +6,26 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
+
+// operations gives findings on kernels of XLA their places and what differs in their operations.
+func operations(d *decide.Decision, x *result.Report) {
+	var of [2][]model.Operation // of the last session of baseline and head
+	for side, sessions := range [2][]model.Session{d.Baseline, d.Input.Head} {
+		if n := len(sessions); n > 0 {
+			of[side] = sessions[n-1].Operations
+		}
+	}
+	for i := range x.Findings {
+		place, facts := Operation(&x.Findings[i], of[0], of[1])
+		x.Findings[i].Origin = place
+		x.State(i, facts...)
+	}
+}
 
 // Operation is the place of a kernel that XLA made, nil where it is not known, and how its operations differ from those
 // of the baseline. An operation that the baseline lacks is the place.
