@@ -1,1 +1,0 @@
-.findings[0].name | error
