@@ -51,6 +51,8 @@ type Check struct {
 	// Decided, where not nil, is told of a verdict that is about to be explained. The explanation is under its context,
 	// whose end leaves the verdict, until stop.
 	Decided func(context.Context, *result.Report) (ctx context.Context, stop func())
+	// Estimate, where not nil, puts in words how a look left open compares, for the line that says how it goes on.
+	Estimate func(*result.Report) string
 	// SkipUnchanged passes the check without measuring where nothing that is measured changed since the baseline.
 	SkipUnchanged bool
 	// Draw adds to the report what pictures show.
@@ -256,7 +258,11 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 	taken, again := 0, 0
 	for i := 0; i < len(looks); i++ {
 		if i > 0 {
-			c.Begin(fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i]))
+			so := fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i])
+			if c.Estimate != nil {
+				so += "; so far " + c.Estimate(r)
+			}
+			c.Begin(so)
 		}
 		c.prefer(r)
 		further := c.further(r)

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -111,6 +112,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 				return v.decided(ctx, e, r, len(checks) > 1)
 			}
 		}
+		c.Estimate = func(r *result.Report) string { return report.Lead(r, v.options(e)) }
 		c.CodeOnly = lacking != nil && v.noGPU == "code"
 		if len(checks) > 1 && !c.CodeOnly {
 			c.Begin("workload " + c.Workload)

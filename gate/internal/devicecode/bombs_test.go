@@ -50,7 +50,7 @@ func TestBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			code := devicecode.HasCode(path)
-			kernels, err := devicecode.Read(path, "bomb")
+			kernels, _, err := devicecode.ReadLines(path, "bomb", nil)
 			runtime.ReadMemStats(&after)
 			if code != x.code || x.want == "" && (err != nil || len(kernels) != 1) || x.want != "" &&
 				(err == nil || !strings.Contains(err.Error(), x.want)) {

@@ -59,7 +59,7 @@ func lines(kernels []Kernel, arch bool) []string {
 
 func TestCubin(t *testing.T) {
 	for name, arch := range map[string]string{"kernels.cubin": "sm_90", "triton_add.cubin": "sm_90a"} {
-		kernels, err := Read(filepath.Join("testdata", name), name)
+		kernels, _, err := ReadLines(filepath.Join("testdata", name), name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestCompression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Read("testdata/kernels.cubin", "x")
+	want, _, err := ReadLines("testdata/kernels.cubin", "x", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestCompression(t *testing.T) {
 		if err := os.WriteFile(file, tt.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(file, "x")
+		got, _, err := ReadLines(file, "x", nil)
 		var unreadable *Unreadable
 		switch {
 		case tt.want == "" && (err != nil || !slices.Equal(got, want)):
@@ -177,7 +177,7 @@ func TestPublishedObjects(t *testing.T) {
 		if len(files) == 0 {
 			t.Fatalf("no %s in the archive", name)
 		}
-		kernels, err := Read(files[0], "x")
+		kernels, _, err := ReadLines(files[0], "x", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

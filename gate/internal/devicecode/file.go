@@ -15,16 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of
-// [Kernel.Compare]. name stands in the kernels and in errors. A file without readable device code is an [*Unreadable]
-// error.
-func Read(path, name string) ([]Kernel, error) {
-	kernels, _, err := ReadLines(path, name, nil)
-	return kernels, err
-}
-
-// ReadLines is [Read], and the lines that wanted kernels, by mangled names, were compiled from, inlined functions
-// included.
+// ReadLines reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of
+// [Kernel.Compare], and the lines that wanted ones, by mangled names, were compiled from, inlined functions included.
+// name stands in the kernels and in errors. A file without readable device code is an [*Unreadable] error.
 func ReadLines(path, name string, wanted []string) ([]Kernel, map[string][]Line, error) {
 	f, err := input.Open(path)
 	if errors.Is(err, input.ErrNoFile) {

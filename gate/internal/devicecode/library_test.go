@@ -134,7 +134,7 @@ func TestAllocation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	kernels, err := Read(path, "lib.so")
+	kernels, _, err := ReadLines(path, "lib.so", nil)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(kernels) != 8*n {
 		t.Fatalf("%d kernels, %v", len(kernels), err)
@@ -162,7 +162,7 @@ func TestHeld(t *testing.T) {
 	before, most := m.HeapAlloc, m.HeapAlloc
 	done := make(chan error)
 	go func() {
-		kernels, err := Read(path, "x.fatbin")
+		kernels, _, err := ReadLines(path, "x.fatbin", nil)
 		if err == nil && len(kernels) != 8 {
 			err = fmt.Errorf("%d kernels", len(kernels))
 		}
@@ -211,7 +211,7 @@ func BenchmarkLibrary(b *testing.B) {
 	b.SetBytes(info.Size())
 	debug.FreeOSMemory()
 	for b.Loop() {
-		if kernels, err := Read(path, "lib.so"); err != nil || len(kernels) != 8*n {
+		if kernels, _, err := ReadLines(path, "lib.so", nil); err != nil || len(kernels) != 8*n {
 			b.Fatalf("%d kernels, %v", len(kernels), err)
 		}
 	}

@@ -77,6 +77,9 @@ func Round(r *result.Report, at time.Time, note string, o Options) string {
 	return p.b.String()
 }
 
+// Lead is the headline without verdict and workload: the largest effect, or the reason.
+func Lead(r *result.Report, o Options) string { return story.Tell(r, o).Lead }
+
 // Rule is the line above the report on one workload of several.
 func Rule(workload string, width int) string {
 	name := story.Elide(story.Clean(workload), width-8)
