@@ -43,6 +43,9 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		return !slices.ContainsFunc(base, func(y model.Operation) bool { return x.Path == y.Path })
 	}
 	added := slices.IndexFunc(is, lacks)
+	if len(was) == 0 && len(is) == 1 && lacks(is[0]) {
+		was = replacedBy(is[0], base, head)
+	}
 	if len(was) == 0 || !slices.ContainsFunc(is, func(x model.Operation) bool { return !lacks(x) }) {
 		added = -1
 	}
@@ -52,6 +55,9 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		facts = append(facts, result.Say(reason.AddedOperation{Path: is[0].Path}))
 	case len(is) > 0 && len(was) > 0 && was[0].Parts != "":
 		parts := reason.OtherParts{New: partsOnly(is[0], was[0]), Gone: partsOnly(was[0], is[0])}
+		if was[0].Kernel != is[0].Kernel {
+			parts.Instead = was[0].Kernel
+		}
 		facts = append(facts, result.SayIf(len(parts.New)+len(parts.Gone) > 0, parts)...)
 	}
 	if len(is) == 0 || is[0].File == "" {
@@ -63,6 +69,21 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 	}
 	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
 		Share: 1}, facts
+}
+
+// replacedBy is the operation that one side has in place of a new one: the only one of its function that is gone, where
+// the new one is the only one that came; none otherwise.
+func replacedBy(x model.Operation, base, head []model.Operation) []model.Operation {
+	only := func(all, other []model.Operation) []model.Operation {
+		return slices.DeleteFunc(slices.Clone(all), func(y model.Operation) bool {
+			return y.File != x.File || y.Function != x.Function ||
+				slices.ContainsFunc(other, func(z model.Operation) bool { return z.Path == y.Path })
+		})
+	}
+	if gone := only(base, head); len(gone) == 1 && len(only(head, base)) == 1 {
+		return gone
+	}
+	return nil
 }
 
 // partsOnly are the parts of an operation that another does not have.

@@ -130,11 +130,18 @@ func (r NoChangedLines) String() string {
 	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
 }
 
-// OtherParts are operations that a compiler fuses into the kernel on one side alone.
-type OtherParts struct{ New, Gone []string }
+// OtherParts are operations that a compiler fuses into the kernel on one side alone. Instead is the kernel of the
+// baseline that the same function made, "" for the one of this name.
+type OtherParts struct {
+	New, Gone []string
+	Instead   string
+}
 
 func (r OtherParts) String() string {
 	text := "the operations fused into it differ:"
+	if r.Instead != "" {
+		text = "the operations fused into it differ from those of " + r.Instead + " in the baseline:"
+	}
 	if len(r.New) > 0 {
 		text += " new " + result.Few(r.New)
 	}

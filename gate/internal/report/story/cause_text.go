@@ -159,11 +159,16 @@ func (c *Cause) taken(of string) string {
 		strings.Join(beginning(names, 3, ""), ", ")
 }
 
-// added are the new kernels of a longer GPU time, none where they are less than half of it.
-func (v *Story) added(whole Row) (out []Row) {
-	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
+// added are the new kernels of a longer GPU time, or of a step that is longer with it, none where they are less than
+// half of what the GPU time grew by.
+func (v *Story) added(of Row) (out []Row) {
+	at := slices.IndexFunc(v.Rows, func(r Row) bool {
+		return r.F.Subject() == measure.Workload && r.F.Metric == measure.GPUTime.Name && r.F.Outcome == result.Slower
+	})
+	if at < 0 || of.F.Subject() != measure.Workload || of.F.Metric != measure.GPUTime.Name && !ofStep(of) {
 		return nil
 	}
+	whole := v.Rows[at]
 	sum := result.Number(0)
 	for _, r := range v.Of(New) {
 		if r.F.Scope == measure.ScopeKernel && r.F.Metric == measure.Total.Name {

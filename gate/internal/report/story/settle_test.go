@@ -112,6 +112,8 @@ func TestNewKernels(t *testing.T) {
 	}
 	whole := find("workload", "", measure.GPUTime.Name, 600e6, 700e6, result.Slower)
 	whole.Kernel = "workload"
+	step := find("workload", "", measure.StepTime.Name, 6e6, 7e6, result.Slower)
+	step.Kernel = "workload"
 	long := find("kernel", "scatter", measure.Total.Name, result.Unknown, 50e6, result.New)
 	long.Origin = &result.Origin{File: "gnn.py", Line: 9, Function: "forward", Share: 1}
 	short := find("kernel", "gather", measure.Total.Name, result.Unknown, 20e6, result.New)
@@ -124,6 +126,10 @@ func TestNewKernels(t *testing.T) {
 			"see whether what is new is needed in every step, and what it could be fused with", 1},
 		{[]result.Finding{whole, long}, "A new kernel takes time: scatter 50.00 ms a run",
 			"see whether what is new is needed in every step, and what it could be fused with", 1},
+		{[]result.Finding{step, whole, long}, "A new kernel takes time: scatter 50.00 ms a run",
+			"see whether what is new is needed in every step, and what it could be fused with", 1},
+		{[]result.Finding{step, long}, noneChanged,
+			"see both builds in Nsight Systems: no kernel, copy or idle time alone explains it", 0},
 		{[]result.Finding{whole, short}, noneChanged,
 			"see the kernels that changed most in nsgate report --verbose: none alone explains it", 0},
 	} {
