@@ -85,7 +85,6 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 		defer cancel()
 	}
 	if len(targets) > 0 {
-		x.begin("running once more to see from where that is called")
 		x.lacks(ctx, "no call stacks", x.origins(ctx, targets))
 	}
 	switch {
@@ -122,6 +121,8 @@ func (x *explanation) lacks(ctx context.Context, what string, err error) {
 	w := Unexplained{Missing: what, Why: err.Error(), Do: cmp.Or(x.ExplainLess, "leave it out")}
 	r := (*model.Refusal)(nil)
 	switch {
+	case errors.As(err, new(tooLong)):
+		w.Do = cmp.Or(x.ExplainMore, "allow more")
 	case errors.Is(context.Cause(ctx), errExplainTime):
 		w.Why, w.Do = errExplainTime.Error(), cmp.Or(x.ExplainMore, "allow more")
 	case ctx.Err() != nil:
@@ -146,6 +147,10 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		known := slices.ContainsFunc(r.HeadSessions, func(s model.Session) bool { return len(s.Operations) > 0 })
 		dump = dump || !known && fusion().MatchString(r.Findings[i].Kernel)
 	}
+	if err := x.affords(false); err != nil {
+		return err
+	}
+	x.begin("running once more to see from where that is called")
 	recorded, err := x.live.profiled(ctx, nil, true, dump)
 	if err != nil {
 		return err
@@ -176,16 +181,20 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		x.begin(fmt.Sprintf("profiling what got slower with %s: %s", tool.Name, side))
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
 				kernels = append(kernels, short)
 			}
 		}
+		kill := single(r.HeadSessions, kernels)
+		if err := x.affords(kill); err != nil {
+			return nil, err
+		}
+		x.begin(fmt.Sprintf("profiling what got slower with %s: %s", tool.Name, side))
 		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
 			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{
-				Kernels: kernels, Skip: max(skip, 0), Why: true, Kill: single(r.HeadSessions, kernels)}})
+				Kernels: kernels, Skip: max(skip, 0), Why: true, Kill: kill}})
 	}
 	after, err := profile("head", m.Head, func(f *result.Finding) string { return f.Name })
 	if err != nil {
@@ -201,6 +210,27 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 	}
 	r.Explain(why.Causes(r.Findings, indices, before, after), nil)
 	return nil
+}
+
+// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation: no
+// run is shorter under a profiler.
+func (x *explanation) affords(short bool) error {
+	runs := x.live.spent
+	least := time.Duration(runs.InRuns) / time.Duration(max(runs.Runs, 1))
+	if parts := insight.RunParts(model.Timed(x.report.HeadSessions)); short && len(parts) > 0 {
+		least = min(least, time.Duration(parts[0].Time))
+	}
+	if x.ends.IsZero() || time.Until(x.ends) > least {
+		return nil
+	}
+	return tooLong(least)
+}
+
+// tooLong is a run that the time left for explanations does not hold.
+type tooLong time.Duration
+
+func (t tooLong) Error() string {
+	return fmt.Sprintf("a run takes %.3g s, more than is left of the time for explanations", time.Duration(t).Seconds())
 }
 
 // single reports whether each name is that of one kernel at most, whatever its geometry: the first launch is of it
