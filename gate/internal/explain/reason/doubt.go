@@ -64,9 +64,16 @@ func (r Regrouped) String() string {
 		" times as many steps: its values are for as much work as a step of the baseline"
 }
 
-type Repeats struct{ Base, Head int }
+type Repeats struct {
+	Base, Head int
+	Ratio      result.Number // that the sums of the head are multiplied by
+}
 
 func (r Repeats) String() string {
+	if r.Base == r.Head && r.Ratio > 0 {
+		return "a run repeats its kernels " + measure.Count(r.Base, "time") + " on both sides, and a part of others: " +
+			"sums of the head are multiplied by " + r.Ratio.Text() + ", for as much as in the baseline"
+	}
 	return "a run repeats its kernels " + measure.Count(r.Base, "time") + " in the baseline, " +
 		measure.Count(r.Head, "time") + " in the head: sums of the head are for as many as in the baseline"
 }

@@ -40,6 +40,7 @@ var reasons = []result.Reason{
 	StepPart{}, StepPart{Class: "launch-starved"}, Calls{}, Attribute{}, Attribute{Unit: "per thread"}, Memory{},
 	Geometry{}, Names{},
 	Versions{}, Versions{What: "CUDA"}, OldBase{}, OtherCommand{}, Steps{}, LostLaunches{}, Regrouped{}, Repeats{},
+	Repeats{Head: 3},
 	OtherRepeats{},
 	CommonShift{}, CommonShift{Hosts: "same"}, OutlierRun{}, OutlierValues{}, OutlierValues{Runs: []string{"1"}},
 	ComparedSingle{}, Moved{},

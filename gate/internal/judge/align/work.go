@@ -29,7 +29,8 @@ const (
 func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
 	if w := repeatsOf(base, head); w != nil {
 		head = w.asMany(head)
-		says = append(says, result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
+		says = append(says, result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead),
+			Ratio: result.Number(w.ratio)}))
 	}
 	head, ratio := regroup(base, head)
 	return head, append(says, result.SayIf(ratio != 1, reason.Regrouped{Ratio: result.Number(ratio)})...)
