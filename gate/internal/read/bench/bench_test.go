@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -404,6 +405,28 @@ func TestRead(t *testing.T) {
 }
 
 // TestDirections holds the direction of units: none is inverted, an unknown one has none.
+// TestLogs: launchers and CI hosts put a rank or the time of day in front of the lines of a table, and their own before it.
+func TestLogs(t *testing.T) {
+	want, err := Read(strings.NewReader(ncclText), "a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ first, each, end string }{
+		{"", "[1,0]<stdout>:", "\n"}, {"", "[1,0]<stdout>: ", "\n"}, {"", "0: ", "\n"}, {"", " 12: ", "\n"},
+		{"", "2026-01-02T03:04:05.1234567Z ", "\n"}, {"", "worker-0 | ", "\n"}, {"", "\t", "\n"}, {"", "", "\r\n"},
+		{"srun: job 12, starting on a, b\n", "", "\n"}, {"[INFO] starting\n", "[0]", "\n"},
+	} {
+		text := c.first
+		for line := range strings.Lines(ncclText) {
+			text += c.each + strings.TrimSuffix(line, "\n") + c.end
+		}
+		got, err := Read(strings.NewReader(text), "a.txt")
+		if err != nil || !reflect.DeepEqual(got.Series, want.Series) || got.GPU != want.GPU {
+			t.Errorf("%q: %v, %v; want as without", c, got, err)
+		}
+	}
+}
+
 func TestDirections(t *testing.T) {
 	for want, units := range map[int][]string{
 		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},

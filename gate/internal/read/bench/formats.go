@@ -109,7 +109,8 @@ func formatOf(d document, file string) (*format, error) {
 	return nil, err
 }
 
-// detect reads a text with the format that it has, nil for none. A table that is none may be another text.
+// detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text,
+// as a log whose lines begin with [1,0]<stdout>.
 func detect(text []byte, file, own string) (d document, f *format, err error) {
 	d = parse(text)
 	plain := document{value: string(text)}
@@ -125,7 +126,7 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 	if _, is := d.value.(string); is {
 		d = plain
 	}
-	if f, err = formatOf(d, file); f == nil && err == nil && d.kind == model.BadTable {
+	if f, err = formatOf(d, file); f == nil && err == nil && d.err != nil {
 		if f, err = formatOf(plain, file); f != nil {
 			d = plain
 		}

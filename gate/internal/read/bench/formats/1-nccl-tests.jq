@@ -1,5 +1,6 @@
 # NCCL tests, src/util.cu: the table that they print, or the JSON of -J. The time of each size is judged, in place and out of
-# place, and the average bus bandwidth; algbw and busbw are the time in other units. Wrong values fail a row.
+# place, and the average bus bandwidth; algbw and busbw are the time in other units. Wrong values fail a row. A log may
+# have a rank or the time of day in front of each line: .cut is how long that is, by the head of the table.
 module {name: "nccl-tests", parts: "config|env|args|.*_per_iter",
   known: "version|nccl_version|size|count|actual_iterations|alg_bw|bus_bw|nwrong|(?:cpu_)?time|bandwidth"};
 def is: if type == "string" then contains("algbw") and contains("busbw") and contains("root")
@@ -19,16 +20,16 @@ if type == "object" then
     | row($test; $r.size; [$r.type, $r.redop, $r.root]; $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
   (.average_bus_bandwidth.bandwidth | numbers | average)
 else
-  split("\n") as $lines
-  | hosts([$lines[] | select(test("^ *# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
+  [split("\n")[] | rtrimstr("\r")] as $lines
+  | hosts([$lines[] | select(test("# +Rank +\\d")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
     {row: "algbw, busbw", left_out: "the time in another unit"},
-    (foreach $lines[] as $line ({test: ""};
-      ($line | words) as $w | ($w | length) as $n | .out = []
+    (foreach $lines[] as $line ({test: "", cut: 0};
+      ($line[.cut:] | words) as $w | ($w | length) as $n | .out = []
       | if ($line | contains("test starting:")) then .test = ($w[-1] | test_of)
-        elif ($w | index("algbw")) != null then .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
+        elif ($w | index("algbw")) != null then .cut = ($line | index("#")) // 0 | .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
           | (.head | index("time") // index("cputime")) as $first
           | .head = .head[$first:(if .timed then -1 else null end)]
-        elif ($line | contains("Avg bus bandwidth")) then .out = [$line | split(":")[1] | words[0] | num | numbers | average]
+        elif ($line | contains("Avg bus bandwidth")) then .out = [$line | capture("Avg bus bandwidth *: *(?<v>\\S+)").v | num | numbers | average]
         elif .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
           (if .timed then $w[:-2] else $w end) as $w | .head as $head | ($w | length - ($head | length)) as $first
           | .test as $test | [$head | to_entries[] | select(.value | IN("time", "cputime")) | .key + $first] as $at
