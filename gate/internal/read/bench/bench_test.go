@@ -274,6 +274,10 @@ func TestRead(t *testing.T) {
 			"03:04:05\n", "all_gather 1024 B float none out-of-place duration 14020"},
 		{"nccl-tests with all values wrong", "a.txt", "# size count type redop root time algbw busbw #wrong\n" +
 			"8 2 float sum 3 1 1 1 5\n", "1 benchmark failed: 8 B float sum 3 out-of-place (5 wrong values)"},
+		{"nccl-tests before 2.13", "a.txt", "# size count type redop time algbw busbw error time algbw busbw error\n" +
+			" 8 2 float sum 35.81 0.00 0.00 2e-07 35.73 0.00 0.00 1e-07\n# Avg bus bandwidth    : 18.5134 \n",
+			"8 B float sum in-place duration 35730, 8 B float sum out-of-place duration 35810, average bus bandwidth " +
+				"bandwidth 1.85134e+10"},
 		{"nccl-tests JSON", "a.json", ncclJSON, "all_reduce 1024 B float sum in-place duration 13500, all_reduce " +
 			"1024 B float sum out-of-place duration 14020, average bus bandwidth bandwidth 6e+07"},
 		{"trtllm-bench", "a.json", trtllmFile, "mean TPOT duration 6.7e+06, mean TTFT duration 5.05e+07, mean " +

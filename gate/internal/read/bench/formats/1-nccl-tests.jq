@@ -3,7 +3,7 @@
 # have a rank or the time of day in front of each line: .cut is how long that is, by the head of the table.
 module {name: "nccl-tests", parts: "config|env|args|.*_per_iter",
   known: "version|nccl_version|size|count|actual_iterations|alg_bw|bus_bw|nwrong|(?:cpu_)?time|bandwidth"};
-def is: if type == "string" then contains("algbw") and contains("busbw") and contains("root")
+def is: if type == "string" then contains("algbw") and contains("busbw") and test("# +size +count +type ")
   else type == "object" and has("nccl_version") and has("results") end;
 def row($test; $size; $of; $place; $time; $wrong):
   ([$test, $size, "B", ($of[] | tostring | split(" ") | join("") | select(IN("", "-1") | not)), $place] | join(" ") | ltrimstr(" ")) as $row
@@ -34,6 +34,6 @@ else
           (if .timed then $w[:-2] else $w end) as $w | .head as $head | ($w | length - ($head | length)) as $first
           | .test as $test | [$head | to_entries[] | select(.value | IN("time", "cputime")) | .key + $first] as $at
           | [$head | to_entries[] | select(.value == "#wrong") | .key + $first] as $wrong
-          | .out = [range($at | length) | row($test; $w[0]; $w[2:$first]; place[.]; $w[$at[.]]; $w[$wrong[.]])]
+          | .out = [range($at | length) | row($test; $w[0]; $w[2:$first]; place[.]; $w[$at[.]]; $w[$wrong[.] // 99])]
         else . end; .out[]))
 end
