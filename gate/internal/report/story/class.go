@@ -37,22 +37,21 @@ const (
 type classification struct {
 	outcome result.Outcome // of its findings; "" where [classOf] decides by more than the outcome
 	Mark    string         // before a result that matters
-	result  string         // of a finding
 	tone    Tone
 }
 
 var Classes = [...]classification{
-	Failing:   {result.Slower, "❌", "slower", Bad},
-	Warned:    {result.Slower, "⚠️", "slower", Doubtful},
-	Open:      {"", "⚠️", "undecided", Doubtful},
-	Increased: {"", "⚠️", "increased count", Doubtful},
-	Differing: {"", "", "not judged", Plain},
-	Faster:    {result.Faster, "✅", "faster", Good},
-	New:       {result.New, "", "new", Plain},
-	Gone:      {result.Gone, "", "gone", Plain},
-	Harmless:  {result.Undecided, "⚠️", "undecided", Plain},
-	Same:      {"", "", "not judged", Plain},
-	Within:    {result.WithinLimit, "", "within limit", Plain},
+	Failing:   {result.Slower, "❌", Bad},
+	Warned:    {result.Slower, "⚠️", Doubtful},
+	Open:      {"", "⚠️", Doubtful},
+	Increased: {"", "⚠️", Doubtful},
+	Differing: {"", "", Plain},
+	Faster:    {result.Faster, "✅", Good},
+	New:       {result.New, "", Plain},
+	Gone:      {result.Gone, "", Plain},
+	Harmless:  {result.Undecided, "⚠️", Plain},
+	Same:      {"", "", Plain},
+	Within:    {result.WithinLimit, "", Plain},
 }
 
 func classOf(f result.Finding) Class {

@@ -158,12 +158,16 @@ func (r Row) Gone() bool { return r.F.Outcome == result.Gone }
 
 func (r Row) Tone() Tone { return Classes[r.Class].tone }
 
-// Result is the outcome in a word; the reason of a comparison that was not judged.
+// Result is the outcome in the words of the JSON; the reason of a comparison that was not judged.
 func (r Row) Result() string {
-	if r.F.NotJudged() {
-		return cmp.Or(r.Reason, Classes[r.Class].result)
+	switch word := cmp.Or(Trimmed(string(r.F.Outcome)), string(result.Undecided)); {
+	case r.F.NotJudged():
+		return cmp.Or(r.Reason, "not judged")
+	case r.Class == Increased:
+		return word + ", an increased count"
+	default:
+		return word
 	}
-	return Classes[r.Class].result
 }
 
 // About is the range, the share of GPU time and the geometry of the subject.
