@@ -37,27 +37,38 @@ func (f Forest) Row(class string, change, low, high, limit float64) SVG {
 		if f.at(high)-f.at(low) > 0.004 { // else the dot hides it; not where they are unknown
 			s.line("whisker "+class, f.at(low), mid, f.at(high), mid)
 		}
+		if high > f.most || change > f.most {
+			s.arrow("whisker "+class, f.at(high), 1, mid)
+		}
+		if low < -f.most {
+			s.arrow("whisker "+class, f.at(low), 0, mid)
+		}
 		s.dot("point "+class, f.at(change), mid, 4, "")
 	}
 	return s.end()
 }
 
-// Axis draws the scale above the rows; label prints a change.
+// arrow draws where an interval leaves the scale: from x to the end of the width, 0 or 1.
+func (s *svg) arrow(class string, x, end, y float64) {
+	back := end + 0.025*(1-2*end)
+	s.line(class, x, y, end, y)
+	s.line(class, back, y-4, end, y)
+	s.line(class, back, y+4, end, y)
+}
+
+// Axis draws the scale above the rows, with at least one tick beside that of zero; label prints a change.
 func (f Forest) Axis(label func(float64) string) SVG {
-	s := begin("axis", 16, "", "")
-	var at []float64
-	for _, t := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100} {
-		if t >= f.bend*0.6 && t < f.most && f.at(t) < 0.85 {
-			if n := len(at); n > 0 && f.at(t)-f.at(at[n-1]) < 0.19 {
+	const zero, least, most, room = 0.5, 0.64, 0.9, 0.22 // shares of the width: labels must not touch
+	s, next := begin("axis", 16, "", ""), most+room
+	s.text("tick", zero, 12, "0")
+	for power := 1e3; f.at(5*power) > least; power /= 10 {
+		for _, t := range []float64{5 * power, 2 * power, power} {
+			x := f.at(t)
+			if t >= f.most || x < least || x > next-room {
 				continue
 			}
-			at = append(at, t)
-		}
-	}
-	s.text("tick", 0.5, 12, "0")
-	for _, t := range at {
-		if f.at(t)-0.5 > 0.15 {
-			s.text("tick", f.at(t), 12, label(t))
+			next = x
+			s.text("tick", x, 12, label(t))
 			if t < 1 {
 				s.text("tick", f.at(-t), 12, label(-t))
 			}

@@ -13,6 +13,9 @@ import (
 // SVG is a drawing as markup: every text in it is escaped, and it may stand in a page as it is.
 type SVG string
 
+// Has reports whether a shape of the drawing is in this class.
+func (s SVG) Has(class string) bool { return strings.Contains(string(s), ` class="`+class) }
+
 type svg struct {
 	b strings.Builder
 }
@@ -162,6 +165,9 @@ func (s Scale) Ticks(about int) []float64 {
 	var out []float64
 	for i := math.Ceil(s.Low / step); i*step <= s.High+step*1e-9 && len(out) < 20; i++ {
 		out = append(out, i*step+0) // which makes -0 to 0
+	}
+	if len(out) < 2 && about < 20 { // a tick alone is no scale
+		return s.Ticks(about + 1)
 	}
 	return out
 }
