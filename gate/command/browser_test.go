@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -96,25 +94,6 @@ func printed(t *testing.T, name string, args ...string) string {
 		t.Fatalf("%s: %s", name, said.String())
 	}
 	return kept(t, name, out.Bytes())
-}
-
-// together is a report on workloads, from nsgate compare of each.
-func together(t *testing.T, sides map[string][2]string) *result.Report {
-	var each []*result.Report
-	for _, name := range slices.Sorted(maps.Keys(sides)) {
-		var out, said bytes.Buffer
-		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
-		if code := cli.Main(context.Background(), args, cli.Streams{Out: &out, Err: &said}); code == cli.ExitUsage {
-			t.Fatalf("%s: %s", name, said.String())
-		}
-		r := new(result.Report)
-		if err := json.Unmarshal(out.Bytes(), r); err != nil {
-			t.Fatal(err)
-		}
-		r.Workload = name
-		each = append(each, r)
-	}
-	return verdict.Several(each).Shown(nil)
 }
 
 // past is a repository whose baseline held sessions of several hosts, one after the other.
@@ -250,6 +229,27 @@ const unnamed = `[
 // narrow lists pictures that do not take the width that they have.
 const narrow = `[...document.querySelectorAll("figure>svg, .zoom>svg, td>svg")].filter(e => e.getClientRects().length && e.getBoundingClientRect().width < e.parentElement.clientWidth * .8).slice(0, 5).map(e => e.getAttribute("class") + " " + e.getBoundingClientRect().width + " of " + e.parentElement.clientWidth)`
 
+// axisless lists tables of changes whose scale is not seen.
+const axisless = `[...document.querySelectorAll(".rows")].filter(t => t.getClientRects().length && !t.querySelector("th.axis svg").getClientRects().length).map(t => t.caption.textContent)`
+
+// TestPictureFits wants the README's picture as high as what is in it.
+func TestPictureFits(t *testing.T) {
+	ctx := browser(t)
+	file, err := filepath.Abs("../../cmd/nsgate/docs/page.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var has, needs float64
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(600, 900), chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(`Number(document.documentElement.getAttribute("height"))`, &has),
+		chromedp.Evaluate(`document.querySelector(".main").getBoundingClientRect().height`, &needs)); err != nil {
+		t.Fatal(err)
+	}
+	if needs > has || needs < has-60 {
+		t.Errorf("the picture is %g pixels high, what is in it %g", has, needs)
+	}
+}
+
 // onPaper are pages that may take more than four sheets.
 var onPaper = map[string]int{"together": 8}
 
@@ -296,6 +296,8 @@ func TestPages(t *testing.T) {
 		"many":        rendered(t, "many", many(t, 2000, 10)),
 		"hostile":     printed(t, "hostile", "report", "../../gate/internal/report/testdata/hostile.json"),
 		"show":        printed(t, "show", "show", in("kernels", "base")),
+		"benchmarks":  printed(t, "benchmarks", "compare", benchmarkFiles(t, 1, 0.02), benchmarkFiles(t, 1.05, 0.03)),
+		"server":      printed(t, "server", "compare", in("server", "base"), in("server", "head")),
 		"together": rendered(t, "together", together(t,
 			map[string][2]string{"kernels": {in("kernels", "base"), in("kernels", "saxpy_1.05")},
 				"training":  {session("transformer-b"), session("unfused-norm-b")},
@@ -347,7 +349,11 @@ func TestPages(t *testing.T) {
 						chromedp.Evaluate(spills, &wide)); err != nil || len(wide) > 0 {
 						t.Errorf("%d %s, too wide: %s (%v)", width, theme, strings.Join(wide, "; "), err)
 					}
-					var small []string
+					var small, unscaled []string
+					if err := chromedp.Run(ctx, chromedp.Evaluate(axisless, &unscaled)); err != nil ||
+						len(unscaled) > 0 {
+						t.Errorf("%d %s, changes without a scale: %s (%v)", width, theme, unscaled, err)
+					}
 					if err := chromedp.Run(ctx, chromedp.Evaluate(narrow, &small)); err != nil || len(small) > 0 {
 						t.Errorf("%d %s, pictures too narrow: %s (%v)", width, theme, strings.Join(small, "; "), err)
 					}

@@ -35,14 +35,20 @@ func TestPicture(t *testing.T) {
 		}
 		parts = append(parts, text)
 	}
-	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"1180\">\n<foreignObject width=\"100%\" " +
-		"height=\"100%\">\n<div xmlns=\"http://www.w3.org/1999/xhtml\">\n<style>" +
-		html.EscapeString(strings.Replace(parts[0], "body{", ".body{", 1)) + "\nsection{margin:1rem 0}</style>\n" +
+	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"600\" height=\"1346\">\n" +
+		"<foreignObject width=\"100%\" height=\"100%\">\n<div xmlns=\"http://www.w3.org/1999/xhtml\">\n<style>" +
+		html.EscapeString(strings.Replace(parts[0], "body{", ".body{", 1)) + "\nsection{margin:1rem 0}.main{padding-top:1rem}.body{height:100%}</style>\n" +
 		"<div class=\"body\"><div class=\"main\">" + wellFormed(t,
 		parts[1]+"<section>"+parts[2]+"</section><section>"+parts[3]+"</section>") + "</div></div>\n" +
 		"</div>\n</foreignObject>\n</svg>\n"
 	if err := xml.Unmarshal([]byte(got), new(struct{})); err != nil {
 		t.Fatal(err)
+	}
+	told := strings.ToLower(pageMarkup.ReplaceAllString(unseen.ReplaceAllString(got, ""), " "))
+	for _, w := range []string{"click", "key", "zoom", "search", "arrows", "hover", "press"} {
+		if strings.Contains(told, w) {
+			t.Errorf("the picture tells its reader to do what a picture cannot: %q", w)
+		}
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

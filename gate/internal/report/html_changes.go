@@ -78,19 +78,28 @@ func (s *reportSheet) changes(all []story.Group) {
 	}
 	forest := plot.NewForest(bend, seen)
 	axis := forest.Axis(func(c float64) string { return story.Bind(measure.ScaleChange(c).Tidy().String()) })
-	t := &story.Table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []story.Column{
+	what, order := "Rows of the files", "the worst first"
+	for _, c := range list {
+		if c.F.Scope != measure.ScopeBenchmark {
+			what = "Kernels, ranges and numbers of the workload"
+		}
+		if c.adds.Known() {
+			order = "by the time that each adds to a step"
+		}
+	}
+	t := &story.Table{Title: "Every comparison, " + order, Class: "rows", Columns: []story.Column{
 		{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"},
-		{Title: "Change", Right: true, Sorted: true},
-		{Pic: true, Head: axis}, {Title: "A step", Right: true, Sorted: true},
-		{Title: "GPU time", Right: true, Sorted: true},
-		{Title: "Outcome", Sorted: true, Up: true, Wrap: true}}}
+		{Title: "Change", Right: true, Sorted: true}, {Pic: true, Head: axis, Class: "axis"},
+		{Title: "A step", Right: true, Sorted: true, Optional: true, Class: "cost"},
+		{Title: "GPU time", Right: true, Sorted: true, Optional: true, Class: "share"},
+		{Title: "Outcome", Sorted: true, Up: true, Wrap: true, Class: "outcome"}}}
 	named := map[measure.Subject]bool{}
 	for _, c := range list {
 		t.Rows = append(t.Rows, s.change(c, forest, named))
 	}
 	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more, Table: t,
-		About: "Kernels, ranges and numbers of the workload, by the time that each adds to a step. " +
-			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " +
+		About: what + ", " + order + ". A dot is the change, a line its interval, the shaded band the limit. " +
+			"The scale is linear up to " +
 			story.Percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -27,22 +28,46 @@ type counters struct {
 	Table           *story.Table // nil for none
 }
 
-// findings are the articles on failing, warned and undecided subjects, the worst first.
-func (s *reportSheet) findings() part {
+// findings are the articles on failing, warned and undecided subjects, the worst first, and the table of the runs of
+// those that are a row of a file without a cause.
+func (s *reportSheet) findings() (p, runs part) {
 	all := story.Groups(story.Untold(s.Of(story.Failing, story.Warned, story.Open)))
-	p := part{ID: "findings", Title: "Findings", Nav: "Findings",
+	t := &story.Table{Title: "Every run of these rows", Class: "runs", Columns: []story.Column{{Title: "Name"},
+		{Title: "Every run", Pic: true, Class: "line"}, {Title: "Outcome", Wrap: true}, {Title: "Why", Wrap: true}}}
+	runs = part{ID: "runs", Title: "Runs", Nav: "Runs", Table: t, About: "Rows that fail the gate, are slower " +
+		"without failing it, or are undecided. " + picturedRuns}
+	p = part{ID: "findings", Title: "Findings", Nav: "Findings",
 		About: "Kernels, ranges and numbers that fail the gate, are slower without failing it, or are undecided. " +
-			"Every dot is a run: the first at the top, runs of a session close together. The solid line is the " +
-			"typical value, the dashed line the limit. Paper shows the first eight, four of them with pictures."}
+			picturedRuns + " Paper shows the first eight, four of them with pictures."}
 	if len(all) > maxArticles {
 		p.More, all = fmt.Sprintf("%d more stand in the table above.", len(all)-maxArticles), all[:maxArticles]
 	}
 	for _, g := range all {
 		s.articles[g[0].F.Subject()] = true
-		p.Findings = append(p.Findings, s.finding(g))
+		f := s.finding(g)
+		if f.F.Scope != measure.ScopeBenchmark || f.Cause != nil {
+			p.Findings = append(p.Findings, f)
+			continue
+		}
+		for i, r := range g {
+			row := story.TableRow{Cells: []story.Cell{
+				{Text: r.Subject, Note: r.Metric + " " + story.Join(" · ", r.Values, r.Delta(), r.Allowed)},
+				{SVG: s.runs(r)}, {Text: r.Result(), Class: colourOf(&r)}, {}}}
+			if i == 0 {
+				row.ID, row.Cells[3].Text = f.ID, strings.Join(f.Said, "; ")
+			}
+			t.Rows = append(t.Rows, row)
+		}
 	}
-	return p
+	if len(p.Findings) == 0 {
+		t.More = p.More
+	}
+	return p, runs
 }
+
+// picturedRuns explains the pictures of [reportSheet.runs].
+const picturedRuns = "Every dot is a run: the baseline above, the head below, the first at the top, runs of a " +
+	"session close together. The solid line is the typical value, the dashed line the limit."
 
 func (s *reportSheet) finding(g story.Group) finding {
 	a := finding{Row: g[0], ID: s.links[g[0].F.Subject()], Colour: colourOf(&g[0])}

@@ -60,7 +60,7 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	return s.html(form)
 }
 
-func htmlSummary(m *result.Summary, _ story.Options) (string, error) {
+func htmlSummary(m *result.Summary, o story.Options) (string, error) {
 	form, err := saved.JSON(m)
 	if err != nil {
 		return "", err
@@ -68,6 +68,9 @@ func htmlSummary(m *result.Summary, _ story.Options) (string, error) {
 	name := story.Elide(story.Trimmed(m.Workload), 100)
 	s := &sheet{Title: story.Join(": ", name, story.Headline(m)) + " · nsgate show", Headline: story.Headline(m),
 		Kicker: story.Join(" · ", "nsgate show", name)}
+	if x := origin(o, "recorded ", m.Recorded); x.Text != "" {
+		s.Source = []sourceLink{x}
+	}
 	s.warnings(story.Nonempty(m.Warnings...))
 	s.add(part{ID: "patterns", Title: "Patterns", Said: story.Sentences(m.Patterns)})
 	for _, t := range story.Panels(m, true, false) {

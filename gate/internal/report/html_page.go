@@ -102,9 +102,6 @@ func (s *sheet) node() g.Node {
 			entry(p.ID, p.Nav)
 		}
 	}
-	for _, x := range s.Sheets {
-		entry(x.At, x.Title)
-	}
 	return lines(h.Header(lines(h.P(h.Class("kicker"), g.Text(s.Kicker), g.Map(s.Source, sourceLink.node)), title),
 		each(s.Notes, func(note string) g.Node { return paragraph("about", story.Bound(note)) }),
 		g.If(len(s.Figures) > 0, h.Dl(h.Class("figures"), each(s.Figures, figure.node))),
@@ -118,7 +115,7 @@ func (f figure) node() g.Node {
 
 func (s sourceLink) node() g.Node {
 	if s.Link == "" {
-		return g.Text(" · " + s.Text)
+		return g.Group{g.Text(" · "), h.Span(g.Text(s.Text))}
 	}
 	return g.Group{g.Text(" · "), h.A(href(s.Link), h.Rel("noreferrer"), g.Text(s.Text))}
 }
@@ -145,8 +142,7 @@ func (p part) node() g.Node {
 func (p picture) node() g.Node {
 	svg := drawing(p.SVG)
 	if p.Zoom {
-		keys := h.Aria("label", p.Title+": + and - zoom, arrows move, 0 shows all")
-		svg = h.Div(h.Class("zoom"), h.TabIndex("0"), h.Role("group"), keys, svg)
+		svg = h.Div(h.Class("zoom"), h.TabIndex("0"), h.Role("group"), h.Aria("label", p.Title), svg)
 	}
 	return h.Figure(h.Class("card"), h.H3(g.Text(p.Title), in(p.About)), svg)
 }
@@ -170,7 +166,7 @@ func table(t *story.Table) g.Node {
 		case c.Pic:
 			title = h.Span(h.Class("sr"), title)
 		}
-		return h.Th(h.Scope("col"), g.If(c.Right, h.Class("n")), title)
+		return h.Th(h.Scope("col"), class(side(c), c.Class), title)
 	}
 	row := func(r story.TableRow) g.Node {
 		cells := g.Group{attribute("id", r.ID), class(r.Class)}
@@ -200,18 +196,22 @@ func cell(c story.Column, x story.Cell, first bool) g.Node {
 	case x.Full != "":
 		text = h.Details(h.Summary(text), h.Code(g.Text(x.Full)))
 	}
-	side := ""
+	if first {
+		return h.Th(h.Scope("row"), class(side(c)), text, in(x.Note))
+	}
+	return h.Td(class(side(c), c.Class, x.Class), g.If(x.Text != "", attribute("data-l", c.Label)),
+		g.If(c.Sorted && c.Right, h.Data("v", x.Sort)), text, in(x.Note))
+}
+
+// side is the CSS class of a column of pictures or numbers.
+func side(c story.Column) string {
 	switch {
 	case c.Pic:
-		side = "pic"
+		return "pic"
 	case c.Right:
-		side = "n"
+		return "n"
 	}
-	if first {
-		return h.Th(h.Scope("row"), class(side), text, in(x.Note))
-	}
-	return h.Td(class(side, c.Class, x.Class), g.If(x.Text != "", attribute("data-l", c.Label)),
-		g.If(c.Sorted && c.Right, h.Data("v", x.Sort)), text, in(x.Note))
+	return ""
 }
 
 func (f finding) node() g.Node {

@@ -70,10 +70,12 @@ func (s *reportSheet) steps() {
 		said += "; both on one time scale"
 	}
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
-		About: said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + " +
-			"and - zoom, 0 shows all, arrows move.",
-		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},
-			{"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
+		About: said + ". Slower kernels and replacements are marked.",
+		Legend: slices.DeleteFunc([]meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},
+			{"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}},
+			func(m meaning) bool {
+				return !slices.ContainsFunc(pictures, func(p picture) bool { return p.SVG.Has(m.Class) })
+			})})
 }
 
 // kinds are the lanes of a step, by the level of their spans.

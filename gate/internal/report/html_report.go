@@ -33,7 +33,7 @@ func htmlReport(v *story.Story) (string, error) {
 	s := newReportSheet(v, "")
 	for i, w := range v.Each {
 		if v.Several() {
-			s.Sheets = append(s.Sheets, newReportSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
+			s.Sheets = append(s.Sheets, newReportSheet(w, sheetID(i, w)))
 		}
 	}
 	return s.html(form)
@@ -48,28 +48,17 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	case name != "default":
 		headline = name + ": " + headline
 	}
-	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{story.Good: "good", story.Bad: "bad",
-		story.Doubtful: "doubtful"}[v.Tone], Headline: headline,
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: mark(v.Tone), Headline: story.Unended(headline),
 		Title: story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12),
 			"nsgate"),
 		Kicker: story.Join(" · ", "nsgate", name, story.Trimmed(v.Report.Head.Environment.GPU)),
 		Notes:  story.Nonempty(v.Rest, story.Wrapped("Not judged: ", v.Unjudged(), ""))}
-	if at != "" {
-		s.Title = name + ": " + v.Word
-	}
-	link := func(label, commit string) {
-		s.Source = append(s.Source, sourceLink{label + story.Elide(story.Clean(commit), 12), v.Source.Commit(commit)})
-	}
-	switch base, head := v.Report.Base.Commit, v.Report.Head.Commit; {
-	case base != "" && head != "" && base != head:
-		link("baseline ", base)
-		link("head ", head)
-	case story.Trimmed(cmp.Or(head, base)) != "":
-		link("", story.Trimmed(cmp.Or(head, base)))
-	}
+	s.Source = slices.DeleteFunc([]sourceLink{origin(v.Options, "baseline ", v.Report.Base),
+		origin(v.Options, "head ", v.Report.Head)}, func(x sourceLink) bool { return x.Text == "" })
 	all := story.Groups(story.Untold(v.Rows))
 	s.name(all)
 	s.figures()
+	s.outcomes()
 	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
 		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places(),
 			story.Nonempty(story.Wrapped("Do: ", v.Causes[0].Do, "")))})
@@ -94,15 +83,52 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	sides := story.Overview(v)
 	s.add(part{ID: "sides", Title: sides.Title, Nav: "Both sides", Table: sides})
 	s.steps()
-	articles := s.findings()
+	articles, runs := s.findings()
 	s.changes(all)
 	s.add(articles)
+	s.add(runs)
 	if !guilty {
 		s.ranks()
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts,
 		Commands: v.Commands})
 	return s.sheet
+}
+
+// origin is the commit and the day of a side behind its name, "" where both are unknown.
+func origin(o story.Options, name string, x result.Side) sourceLink {
+	text := story.Elide(story.Clean(x.Commit), 12)
+	if at := x.Environment.Start; !at.IsZero() {
+		text = story.Join(" of ", text, story.Day(at))
+	}
+	return sourceLink{story.Wrapped(name, text, ""), o.Source.Commit(x.Commit)}
+}
+
+// outcomes is the table of verdicts on several workloads, which links to the sheet of each.
+func (s *reportSheet) outcomes() {
+	if !s.Several() {
+		return
+	}
+	t := &story.Table{Title: "Verdicts", Columns: []story.Column{{Title: "Workload"}, {Title: "Verdict"},
+		{Title: "Effect", Wrap: true, Class: "wide"},
+		{Title: "Baseline", Optional: true, Label: "baseline", Class: "wide"},
+		{Title: "Head", Optional: true, Label: "head", Class: "wide"}}}
+	for i, x := range s.Story.Outcomes() {
+		w := s.Each[i]
+		base, head := origin(w.Options, "", w.Report.Base), origin(w.Options, "", w.Report.Head)
+		t.Rows = append(t.Rows, story.TableRow{Cells: []story.Cell{{Text: x.Workload.Text, Link: "#" + sheetID(i, w)},
+			{Text: x.Word.Text, Class: mark(x.Word.Tone)}, {Text: x.Effect.Text}, {Text: base.Text, Link: base.Link},
+			{Text: head.Text, Link: head.Link}}})
+	}
+	s.add(part{ID: "workloads", Title: "Workloads", Table: t})
+}
+
+// sheetID is the ID of the sheet on workload i of several, before the IDs of its parts.
+func sheetID(i int, w *story.Story) string { return fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload)) }
+
+// mark is the CSS class of a verdict.
+func mark(t story.Tone) string {
+	return [...]string{story.Good: "good", story.Bad: "bad", story.Doubtful: "doubtful"}[t]
 }
 
 // name gives each subject its ID on the page.
@@ -121,7 +147,8 @@ func (s *reportSheet) name(all []story.Group) {
 // names are the IDs of parts, which no subject takes.
 var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true,
 	"ranges": true, "ranks": true, "measured": true, "report": true, "search": true, "told": true, "tip": true,
-	"falls": true, "rows": true, "warnings": true, "next": true, "open": true, "largest": true}
+	"falls": true, "rows": true, "warnings": true, "next": true, "open": true, "largest": true, "workloads": true,
+	"runs": true}
 
 // slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
@@ -152,14 +179,18 @@ func (s *reportSheet) figures() {
 			add(story.Elide(r.Subject, 30), r)
 		}
 	}
-	c := s.Counts
+	c, within := s.Counts, 0
+	for i := range s.Rows {
+		if s.Rows[i].F.Outcome == result.WithinLimit {
+			within++
+		}
+	}
 	for _, x := range []struct {
 		n                  int
 		label, note, class string
-	}{{c.Slower, "slower", "causes that fail the gate", "worse"},
-		{c.Warned, "slower", "without failing the gate", "doubt"},
+	}{{c.Slower, "slower", "failing the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
 		{c.Undecided, "undecided", "that could fail the gate", "doubt"}, {c.Faster, "faster", "", "better"},
-		{len(s.Of(story.Within)), "within limit", "comparisons", ""}} {
+		{within, "within limit", "of " + measure.Count(len(s.Rows), "comparison"), ""}} {
 		if x.n > 0 && len(s.Rows) > 0 {
 			s.Figures = append(s.Figures, figure{x.label, fmt.Sprint(x.n), x.note, x.class, false})
 		}

@@ -35,7 +35,7 @@
       r.hidden = !hit;
       n += hit;
     });
-    told.textContent = n + " of " + rows.length + " rows";
+    told.textContent = n < rows.length ? n + " of " + rows.length + " rows" : "";
   };
   const press = f => {
     chips.forEach(c => c.setAttribute("aria-pressed", c.dataset.f === f));
@@ -43,7 +43,13 @@
   };
   if (search) {
     search.addEventListener("input", show);
-    chips.forEach(c => c.addEventListener("click", () => press(c.dataset.f)));
+    chips.forEach(c => {
+      c.addEventListener("click", () => press(c.dataset.f));
+      const of = rows.filter(r => r.className === c.dataset.f || c.dataset.f === "changed" && r.className !== "same").length;
+      c.hidden = c.dataset.f !== "all" && (of === 0 || of === rows.length);
+    });
+    chips[0].hidden = chips.slice(1).every(c => c.hidden);
+    search.closest(".tools").hidden = rows.length < 9;
     press(rows.length > 30 && rows.some(r => r.className !== "same") ? "changed" : "all");
   }
 
@@ -54,7 +60,7 @@
     const tools = document.createElement("div"), more = document.createElement("button");
     tools.className = "tools";
     more.type = "button";
-    more.textContent = "Show " + same.length + " rows within their limits";
+    more.textContent = "Show " + same.length + " rows that did not change";
     more.addEventListener("click", () => { same.forEach(r => { r.hidden = false; }); tools.remove(); });
     same.forEach(r => { r.hidden = true; });
     tools.append(more);
@@ -100,7 +106,14 @@
   });
 
   // Steps: + and - zoom, arrows move, 0 shows all; the steps of both sides move together.
-  const zoomed = $(".zoom");
+  const zoomed = $(".zoom"), keys = "+ and - zoom, arrows move, 0 shows all";
+  zoomed.forEach(z => z.setAttribute("aria-label", z.getAttribute("aria-label") + ": " + keys));
+  new Set(zoomed.map(z => z.closest("section"))).forEach(s => {
+    const said = document.createElement("span");
+    said.className = "keys";
+    said.textContent = " A click on a mark leads to its kernel. Keys: " + keys + ".";
+    s.querySelector(".about").append(said);
+  });
   let zoom = 1;
   const widen = (by, at, centre) => {
     const old = zoom;

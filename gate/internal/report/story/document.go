@@ -191,16 +191,10 @@ func (v *Story) findings() Findings {
 
 // ofWorkloads is the verdict on all workloads, a line for each, then a section on each that does not plainly pass.
 func (v *Story) ofWorkloads() Document {
-	top, name, word := Verdict(v.Word, v.Tone, v.Reason), 0, 0
-	for _, w := range v.Each {
-		name, word = max(name, Columns(w.Workload)), max(word, Columns(w.Word))
-	}
-	room := MaxHeadline - min(name, v.Columns()/3) - word - 6
-	top.Icon = v.Icon()
+	top := Verdict(v.Word, v.Tone, v.Reason)
+	top.Icon, top.Each = v.Icon(), v.Outcomes()
 	var sections Document
 	for _, w := range v.Each {
-		top.Each = append(top.Each, Outcome{Plain.Of(w.Workload), Plain.Of(w.Icon()), w.Tone.Of(w.Word),
-			Plain.Of(w.Told(room))})
 		if w.Tone == Good && !w.Verbose && len(w.Warnings)+len(w.Besides().Lines)+len(w.Omitted().Lines) == 0 {
 			continue
 		}
@@ -210,6 +204,18 @@ func (v *Story) ofWorkloads() Document {
 	}
 	d := append(Document{top, List("Warnings", "!", Doubtful, v.Warnings)}, sections...)
 	return append(d, Commands{Inline: true, List: v.Further()}, v.compared())
+}
+
+// Outcomes are the verdicts on the workloads, each with the largest effect.
+func (v *Story) Outcomes() []Outcome {
+	name, word := 0, 0
+	for _, w := range v.Each {
+		name, word = max(name, Columns(w.Workload)), max(word, Columns(w.Word))
+	}
+	room := MaxHeadline - min(name, v.Columns()/3) - word - 6
+	return measure.Map(v.Each, func(w *Story) Outcome {
+		return Outcome{Plain.Of(w.Workload), Plain.Of(w.Icon()), w.Tone.Of(w.Word), Plain.Of(w.Told(room))}
+	})
 }
 
 // bars are the parts of the step's change.

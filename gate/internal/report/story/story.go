@@ -250,7 +250,7 @@ func facts(r *result.Report, verbose bool) []Fact {
 		add("base GPU", base)
 		add("head GPU", head)
 	}
-	if r.Base.Runs > 0 || r.Head.Runs > 0 {
+	if r.Base.Runs+r.Base.Unprofiled+r.Head.Runs+r.Head.Unprofiled > 0 {
 		base := side(r.Base)
 		if r.Measured != nil {
 			base = "none yet"

@@ -163,6 +163,9 @@ func relative(file string) string {
 // Unspaced is a text without spaces at its end, Blank reports a text of nothing but space.
 func Unspaced(s string) string { return strings.TrimRight(s, " "+NB) }
 
+// Unended is a clause without the mark behind which another follows.
+func Unended(s string) string { return strings.TrimRight(s, ":;,") }
+
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // upTo is the start of a text before a mark.
