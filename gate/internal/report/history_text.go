@@ -16,10 +16,9 @@ const historyRows = 15
 
 // historied is what changed and when, then every trend as a line.
 func historied(h *history.History, o story.Options) story.Document {
-	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
 	head := story.Join(", ", fmt.Sprintf("%s of %s%s", story.Count(len(h.Moments), "session"),
 		cmp.Or(story.Clean(h.Workload), "the workload"), story.Wrapped(" on ", story.Clean(h.GPU), "")),
-		story.When(first)+" to "+story.When(last))
+		story.Period(h.Moments))
 	levels, none := story.LevelTable(h, codehost.Source{})
 	most := historyRows
 	if o.Verbose {

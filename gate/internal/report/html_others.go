@@ -36,7 +36,7 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 			line.Others = append(line.Others, i)
 		}
 	}
-	s.Headline += ", " + story.When(h.Moments[0]) + " to " + story.When(h.Moments[len(h.Moments)-1])
+	s.Headline += ", " + story.Period(h.Moments)
 	levels, none := story.LevelTable(h, o.Source)
 	s.add(part{ID: "levels", Title: "Changes of level", Table: levels, Said: story.Nonempty(none)})
 	t := story.TrendTable(h, 40, maxTrends)

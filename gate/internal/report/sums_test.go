@@ -106,6 +106,11 @@ func sums(t *testing.T, name string, d story.Document, v *story.Story) (lists in
 				rest, _ := addedUp(t, b.Rows[len(b.Rows)-1].Text)
 				adds("everything else", rest, texts(b.Rest))
 			}
+			for _, x := range append(b.Rows, b.Rest...) {
+				if x.Low.Known() && !(x.Low <= x.Change && x.Change <= x.High) {
+					t.Errorf("%s: %s %s is outside of its interval %s", name, x.What, x.Text, x.Interval())
+				}
+			}
 			for _, format := range []string{"text", "markdown", "html"} {
 				var out bytes.Buffer
 				if err := Render(format, &out, v.Report, Options{Verbose: true, Width: 200}); err != nil {

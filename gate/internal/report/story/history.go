@@ -93,6 +93,15 @@ func LevelTable(h *history.History, source codehost.Source) (t *Table, none stri
 	return t, ""
 }
 
+// Period is the first and the last time of moments, one where they are the same.
+func Period(all []history.Moment) string {
+	first, last := When(all[0]), When(all[len(all)-1])
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
 // When is the day of a moment, or the file that a harness wrote without one.
 func When(m history.Moment) string {
 	if m.At.IsZero() && m.File != "" {

@@ -161,7 +161,8 @@ func (f *Fall) print() {
 		left -= round(x.Change)
 	}
 	if len(f.Rest) > 0 {
-		f.Rest = append(f.Rest, FallRow{Own: result.Own{Change: left / result.Number(digits)}, What: "not attributed"})
+		f.Rest = append(f.Rest, FallRow{What: "not attributed", Own: result.Own{Change: left / result.Number(digits),
+			Low: result.Unknown, High: result.Unknown}})
 	}
 	for _, list := range [][]FallRow{f.Rows, f.Rest} {
 		for i, x := range list {
