@@ -26,9 +26,9 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 		story.Trimmed(h.GPU)), Headline: story.Count(len(h.Moments), "session")}
 	line := plot.Timeline{Anchor: h.Anchor()}
 	for i, m := range h.Moments {
-		line.Tips = append(line.Tips, story.Join(" · ", story.When(m), story.Elide(story.Clean(m.Commit), 12),
+		line.Tips = append(line.Tips, story.Join(" · ", story.When(m), story.CommitID(m.Commit, 12),
 			story.Elide(story.Trimmed(m.Reason), 100)))
-		line.Marks = append(line.Marks, story.Join(" ", story.When(m), story.Elide(story.Clean(m.Commit), 8)))
+		line.Marks = append(line.Marks, story.Join(" ", story.When(m), story.CommitID(m.Commit, 8)))
 		if slices.Contains(m.Since, "host") {
 			line.Hosts = append(line.Hosts, i)
 		}

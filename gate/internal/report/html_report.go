@@ -49,7 +49,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 		headline = name + ": " + headline
 	}
 	s.sheet = &sheet{At: at, Word: v.Word, Mark: mark(v.Tone), Headline: story.Unended(headline),
-		Title: story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12),
+		Title: story.Join(" · ", name+": "+strings.ToLower(v.Word), story.CommitID(v.Report.Head.Commit, 18),
 			"nsgate"),
 		Kicker: story.Join(" · ", "nsgate", name, story.Trimmed(v.Report.Head.Environment.GPU)),
 		Notes:  story.Nonempty(v.Rest, story.Wrapped("Not judged: ", v.Unjudged(), ""))}
@@ -97,7 +97,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 
 // origin is the commit and the day of a side behind its name, "" where both are unknown.
 func origin(o story.Options, name string, x result.Side) sourceLink {
-	text := story.Elide(story.Clean(x.Commit), 12)
+	text := story.CommitID(x.Commit, 18)
 	if at := x.Environment.Start; !at.IsZero() {
 		text = story.Join(" of ", text, story.Day(at))
 	}

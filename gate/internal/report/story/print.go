@@ -186,7 +186,7 @@ func side(s result.Side) string {
 		parts = append(parts, cmp.Or(s.Skipped, "warm-up "+s.Warmup))
 	}
 	if s.Commit != "" {
-		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
+		parts = append(parts, "commit "+CommitID(s.Commit, 24))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -270,4 +270,12 @@ func beginning(list []string, most int, hint string) []string {
 // Join joins the texts that are not empty.
 func Join(between string, facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)
+}
+
+// CommitID is a commit in at most n columns, of a hash its first digits, which git finds.
+func CommitID(commit string, n int) string {
+	if s := strings.Trim(commit, "0123456789abcdef"); s == "" && len(commit) > n {
+		return commit[:n]
+	}
+	return Elide(Clean(commit), n)
 }

@@ -141,3 +141,14 @@ func TestNewKernels(t *testing.T) {
 		}
 	}
 }
+
+func TestCommitID(t *testing.T) {
+	for commit, want := range map[string]string{
+		"a1b2c3d4e5f60718293a4b5c6d7e8f9012345678": "a1b2c3d4e5f6071829", "43555997f4ca": "43555997f4ca",
+		"43555997f4ca-dirty": "43555997f4ca-dirty", "": "", "v1.2\x1b[31m": Clean("v1.2\x1b[31m"),
+	} {
+		if got := CommitID(commit, 18); got != want {
+			t.Errorf("%q: %q, want %q", commit, got, want)
+		}
+	}
+}
