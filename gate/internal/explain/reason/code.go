@@ -120,12 +120,14 @@ type NoChangedLines struct {
 
 func (r NoChangedLines) String() string {
 	text, where := "no changed line in its code: ", "its functions in "+result.Few(r.Files)+" are those of the baseline"
+	other := "the compiler, its options and libraries"
 	if r.Launch {
 		text, where = "no changed line where it is called: ",
 			"the function in "+result.Few(r.Files)+" is that of the baseline"
+		other = "input, environment variables and libraries"
 	}
 	if len(r.Elsewhere) == 0 {
-		return text + where + ", and no other source file changed: see the compiler, its options and libraries"
+		return text + where + ", and no other source file changed: see " + other
 	}
 	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
 }

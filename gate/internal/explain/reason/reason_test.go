@@ -51,6 +51,7 @@ var reasons = []result.Reason{
 	OtherBoard{}, UnknownGPU{},
 	CodeLimit{}, CodeLimit{Base: result.Unknown}, CodeDiffers{}, CodeChanged{}, CodeOfKernel{}, CodeOfMore{},
 	CodeChangedHere{}, SameCode{},
+	NoChangedLines{Files: []string{"a.py"}, Elsewhere: []string{}, Launch: true},
 	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{},
 	AddedOperation{},
 	CountFromZero, CountsDiffer, FromZero, Gone, IncreasedCount, New, OneHost, OneRun, OutputDecides, Unmeasured,
