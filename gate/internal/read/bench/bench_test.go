@@ -409,7 +409,7 @@ func TestRead(t *testing.T) {
 }
 
 // TestDirections holds the direction of units: none is inverted, an unknown one has none.
-// TestLogs: launchers and CI hosts put a rank or the time of day in front of the lines of a table, and their own before it.
+// TestLogs: launchers and CI hosts put a rank or the time of day in front of the lines of a table, and lines before it.
 func TestLogs(t *testing.T) {
 	want, err := Read(strings.NewReader(ncclText), "a.txt")
 	if err != nil {
@@ -417,8 +417,9 @@ func TestLogs(t *testing.T) {
 	}
 	for _, c := range []struct{ first, each, end string }{
 		{"", "[1,0]<stdout>:", "\n"}, {"", "[1,0]<stdout>: ", "\n"}, {"", "0: ", "\n"}, {"", " 12: ", "\n"},
-		{"", "2026-01-02T03:04:05.1234567Z ", "\n"}, {"", "worker-0 | ", "\n"}, {"", "\t", "\n"}, {"", "", "\r\n"},
-		{"srun: job 12, starting on a, b\n", "", "\n"}, {"[INFO] starting\n", "[0]", "\n"},
+		{"", "2026-01-02T03:04:05.1234567Z ", "\n"}, {"", "worker-0 | ", "\n"}, {"", "[rank0]: ", "\n"},
+		{"", "2026-01-02T03:04:05.123456Z 01O ", "\n"}, {"", "[pod/a-0/nccl] ", "\n"}, {"", "\t", "\n"}, {"", "", "\r\n"},
+		{"srun: job 12, starting on a, b\n", "", "\n"}, {"[INFO] starting\n", "[0] ", "\n"},
 	} {
 		text := c.first
 		for line := range strings.Lines(ncclText) {

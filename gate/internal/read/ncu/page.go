@@ -61,12 +61,8 @@ func (b *builder) table(t *table) error {
 		return err
 	}
 	if b.profile.Launches == before {
-		next := "compare ncu's kernel filter with the kernels that the workload launches"
-		if t.front > 0 {
-			next = fmt.Sprintf("where a log has %d characters in front of each line, leave them out: cut -c%d-", t.front,
-				t.front+1)
-		}
-		return model.Refuse(model.NoKernels, next, "%s:%d: the table holds no kernel", t.name, t.begin)
+		return model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
+			"%s:%d: the table holds no kernel", t.name, t.begin)
 	}
 	return language.check()
 }

@@ -35,7 +35,6 @@ type table struct {
 	last   bool   // the output ends with it
 	quoted bool   // a quote was read
 	rest   string // the text of the last line that is still to be given
-	front  int    // columns before the header in its line
 	row    *regexp.Regexp
 	open   bool // the last line ends inside a quoted cell
 	inside bool // so does the last line that is not blank
@@ -67,7 +66,7 @@ func (p *pages) next() *table {
 		if at, row := heading(p.bare); row != nil {
 			p.tables++
 			header := p.bare[at:]
-			t := &table{pages: p, begin: p.line, front: at, row: row, quoted: strings.Contains(header, `"`),
+			t := &table{pages: p, begin: p.line, row: row, quoted: strings.Contains(header, `"`),
 				inside: strings.Count(header, `"`)%2 == 1}
 			t.rest = strings.TrimRight(header, " \t") + "\n"
 			return t

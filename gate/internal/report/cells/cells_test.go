@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf16"
@@ -135,4 +136,41 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%q: %v", line, got)
 		}
 	}
+}
+
+// A log is read as the text that its first process wrote; other texts as they are.
+func TestLog(t *testing.T) {
+	read := func(text string) string {
+		all, err := io.ReadAll(iotest.OneByteReader(UTF8(strings.NewReader(text))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(all)
+	}
+	long := strings.Repeat("x", 9000)
+	for _, front := range []string{"2026-01-02T03:04:05.1234567Z ", "2026-01-02 03:04:05,123 ", "[1,0]<stdout>:", "0: ",
+		"  3: ", "[rank0]: ", "[pod/a/b] ", "web_1  | ", "2026-01-02T03:04:05Z 01O [1,0]<stderr>: "} {
+		text := front + "a, b\n" + front + long + "\n" + front + "1: 2\n" + front + "\n" + front + "end"
+		if got, want := read(text), "a, b\n"+long+"\n1: 2\n\nend"; got != want {
+			t.Errorf("%q: %.80q", front, got)
+		}
+	}
+	// Tables of two processes are not one.
+	if got := read("[1,0]<stdout>:a\n[1,1]<stdout>:a\n[1,0]<stdout>:1\n"); got != "a\n[1,1]<stdout>:a\n1\n" {
+		t.Errorf("%q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.StringMatching(`[ -~]{0,3}[A-Za-z"{#,]?[ -~]{0,20}`)
+		lines := rapid.SliceOfN(line, 0, 6).Draw(t, "lines")
+		for i := range lines { // none begins as a line of a log
+			if at, _ := front([]byte(lines[i])); at > 0 {
+				lines[i] = "a"
+			}
+		}
+		text := strings.Join(lines, "\n")
+		all, _ := io.ReadAll(UTF8(strings.NewReader(text)))
+		if string(all) != text {
+			t.Errorf("%q became %q", text, all)
+		}
+	})
 }

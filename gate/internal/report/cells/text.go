@@ -4,6 +4,7 @@ package cells
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -11,12 +12,75 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// UTF8 takes off a byte order mark, and turns UTF-16 that has one, as PowerShell writes it, into UTF-8. Other text,
-// whatever its encoding, comes out as it is.
+// UTF8 takes off a byte order mark, and turns UTF-16 that has one, as PowerShell writes it, into UTF-8. It takes off
+// what a log has in front of each line. Other text, whatever its encoding, comes out as it is.
 func UTF8(r io.Reader) io.Reader {
-	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+	in := bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(transform.Nop)), 4<<10)
+	head, _ := in.Peek(in.Size())
+	all, with, of := 0, 0, ""
+	for line := range bytes.Lines(head) {
+		all++
+		if at, label := front(line); at > 0 && (with == 0 || label == of || of == "") {
+			with++
+			if with == 1 {
+				of = label
+			}
+		}
+	}
+	if with < 2 || 2*with < all {
+		return in
+	}
+	return &log{in: in, of: of}
+}
+
+// clock matches the time of day of a CI job in front of a line, with GitLab's stream; rank what launchers put there:
+// mpirun --tag-output, srun --label, torchrun, kubectl logs --prefix, docker compose.
+var (
+	clock = input.Pattern(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:?\d\d)? (?:\d\d[OE][ +])?`)
+	rank  = input.Pattern(`^(?:\[\d+,\d+\](?:<std(?:out|err)>)?: ?| *\d+: |\[[a-z_]*\d+\](?:: ?| )|` +
+		`\[pod/[^\]]+\] |[\w.-]+[-_]\d+ +\| )`)
+)
+
+// front is how long the part in front of a line is, and the label of the process in it.
+func front(line []byte) (length int, label string) {
+	at := len(clock().Find(line))
+	of := rank().Find(line[at:])
+	return at + len(of), string(bytes.TrimSpace(of))
+}
+
+// log is a log without what stands in front of the lines of its first process. Lines of others are as they were: they
+// belong to no table of the first.
+type log struct {
+	in     *bufio.Reader
+	of     string // label of the process
+	line   []byte // its part that is not given yet
+	inside bool   // the next part is not the first of its line
+}
+
+func (l *log) Read(p []byte) (n int, err error) {
+	for len(l.line) == 0 && err == nil {
+		l.line, err = l.in.ReadSlice('\n')
+		at, label := front(l.line)
+		switch {
+		case l.inside:
+		case l.of == "":
+			l.line = l.line[len(clock().Find(l.line)):]
+		case label == l.of:
+			l.line = l.line[at:]
+		}
+		if l.inside = err == bufio.ErrBufferFull; l.inside {
+			err = nil
+		}
+	}
+	n = copy(p, l.line)
+	if l.line = l.line[n:]; n > 0 {
+		err = nil // at its end the input says so again
+	}
+	return n, err
 }
 
 // Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding.
