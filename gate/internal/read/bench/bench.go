@@ -7,6 +7,7 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"maps"
@@ -30,11 +31,13 @@ const (
 
 const again = "write the file again with the harness"
 
-// Sniff reports by the first bytes of a file whether it is of a harness.
-func Sniff(head []byte) bool {
-	head, _ = io.ReadAll(cells.UTF8(strings.NewReader(string(head))))
-	_, f, err := detect(head, "", "")
-	return err == nil && f != nil
+// Sniff reports by the first bytes of a file whether it is of a harness, and whether they are one of JSON up to their
+// end.
+func Sniff(head []byte) (is, json bool) {
+	head, _ = io.ReadAll(cells.UTF8(bytes.NewReader(head)))
+	d, f, err := detect(head, "", "")
+	is = err == nil && f != nil
+	return is, is && d.form == "JSON" && (d.err == nil || d.err == errCut)
 }
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the

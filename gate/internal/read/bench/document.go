@@ -28,7 +28,10 @@ type bound string
 
 func (b bound) Error() string { return string(b) }
 
-var errDeep = bound(fmt.Sprintf("it nests deeper than %d", deepest))
+var (
+	errDeep = bound(fmt.Sprintf("it nests deeper than %d", deepest))
+	errCut  = errors.New("unexpected end of JSON input")
+)
 
 // document is a file as a value of JSON, which filters read: of several values in a file a list, of a table a list of
 // objects, of XML the outermost element, of another text a string.
@@ -115,11 +118,11 @@ func quoted(text []byte) []byte {
 func (d *document) json(text []byte) {
 	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
-	r := values{in, map[string]string{}}
+	r := values{Decoder: in, names: map[string]*member{}}
 	var all []any
 	for d.err == nil {
 		var v any
-		if v, d.err = r.next(); v != nil {
+		if v, d.err = r.next(&member{}); v != nil {
 			all = append(all, v)
 		}
 	}
@@ -128,7 +131,7 @@ func (d *document) json(text []byte) {
 	case d.err == io.EOF:
 		d.err = nil
 	case errors.Is(d.err, io.ErrUnexpectedEOF):
-		d.err, at = errors.New("unexpected end of JSON input"), len(text)
+		d.err, at = errCut, len(text)
 	case errors.As(d.err, &syntax):
 		d.err, at = syntax.Err, int(syntax.ByteOffset)
 	}
@@ -142,11 +145,18 @@ func (d *document) json(text []byte) {
 // values reads values of JSON one by one.
 type values struct {
 	*jsontext.Decoder
-	names map[string]string // of objects, each once
+	names map[string]*member
+	open  []any // values of the lists that are not at their end
+}
+
+// member is a name in objects, and the number of keys of the last object that stood there, alone or in a list.
+type member struct {
+	name string
+	keys int
 }
 
 // next is the next value, with an error as much of it as is whole.
-func (r *values) next() (any, error) {
+func (r *values) next(of *member) (any, error) {
 	token, err := r.ReadToken()
 	if err == nil && r.StackDepth() > deepest {
 		err = errDeep
@@ -156,19 +166,20 @@ func (r *values) next() (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		return r.object()
+		return r.object(of)
 	case '[':
-		list := []any{}
-		for r.PeekKind() != ']' {
-			v, err := r.next()
-			if err == nil || v != nil {
-				list = append(list, v)
-			}
-			if err != nil {
-				return list, err
+		from := len(r.open)
+		for err == nil && r.PeekKind() != ']' {
+			var v any
+			if v, err = r.next(of); err == nil || v != nil {
+				r.open = append(r.open, v)
 			}
 		}
-		_, err = r.ReadToken()
+		list := append([]any{}, r.open[from:]...)
+		clear(r.open[from:])
+		if r.open = r.open[:from]; err == nil {
+			_, err = r.ReadToken()
+		}
 		return list, err
 	case '"':
 		return token.String(), nil
@@ -185,17 +196,18 @@ func (r *values) next() (any, error) {
 }
 
 // object is the rest of an object behind its brace.
-func (r *values) object() (any, error) {
-	object := map[string]any{}
+func (r *values) object(of *member) (any, error) {
+	object := make(map[string]any, of.keys)
+	defer func() { of.keys = min(len(object), 32) }()
 	for {
 		token, err := r.ReadToken()
 		if err != nil || token.Kind() == '}' {
 			return object, err
 		}
-		name := r.name(token.String())
-		v, err := r.next()
+		in := r.member(token.String())
+		v, err := r.next(in)
 		if err == nil || v != nil {
-			object[name] = v
+			object[in.name] = v
 		}
 		if err == nil && len(object) > mostKeys {
 			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
@@ -206,12 +218,11 @@ func (r *values) object() (any, error) {
 	}
 }
 
-func (r *values) name(s string) string {
-	if same, ok := r.names[s]; ok {
-		return same
+func (r *values) member(name string) *member {
+	if r.names[name] == nil {
+		r.names[name] = &member{name: name}
 	}
-	r.names[s] = s
-	return s
+	return r.names[name]
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.

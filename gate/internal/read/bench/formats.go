@@ -96,37 +96,33 @@ var formats = sync.OnceValues(func() (all []*format, err error) {
 // formatOf is the format of a document, the first whose filter says so; nil for none.
 func formatOf(d document, file string) (*format, error) {
 	all, err := formats()
+	known := variables(d, file, nil)
 	for _, f := range all {
-		found := false
-		first := func(output any) bool {
-			found = output == true
-			return false
-		}
-		if f.is.Run(d.value, first, variables(d, file, nil)...) == nil && found {
+		if f.is.First(d.value, known...) == true {
 			return f, nil
 		}
 	}
 	return nil, err
 }
 
-// detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text,
-// as a log whose lines begin with [1,0]<stdout>.
+// detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text.
 func detect(text []byte, file, own string) (d document, f *format, err error) {
 	d = parse(text)
-	plain := document{value: string(text)}
 	if f, err = ownFormat(own); f != nil || err != nil {
 		if d.kind == model.BadTable {
-			d = plain
+			d = document{value: string(text)}
 		}
 		return d, f, err
 	}
-	if at := bytes.LastIndexByte(text, '\n'); at >= 0 {
-		plain.value = string(text[:at+1]) // a line of a cut text may end within a number
+	lines := text[:bytes.LastIndexByte(text, '\n')+1] // a line of a cut text may end within a number
+	if len(lines) == 0 {
+		lines = text
 	}
 	if _, is := d.value.(string); is {
-		d = plain
+		d = document{value: string(lines)}
 	}
 	if f, err = formatOf(d, file); f == nil && err == nil && d.err != nil {
+		plain := document{value: string(lines)}
 		if f, err = formatOf(plain, file); f != nil {
 			d = plain
 		}

@@ -71,8 +71,12 @@ func (l *ledger) numbers(v any, names []string) {
 			}
 		}
 	case []any:
+		some := false
 		for _, inner := range v {
-			l.numbers(inner, names)
+			if _, number := inner.(float64); !number || !some {
+				l.numbers(inner, names)
+				some = some || number
+			}
 		}
 	case float64:
 		if n := len(names); n > 0 {

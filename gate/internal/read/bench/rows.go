@@ -254,7 +254,7 @@ func (r *reading) nameOf(x *row) bool {
 
 // number adds the numbers of a row, in base units. A number that is refused refuses the file.
 func (r *reading) number(x *row) {
-	where := cmp.Or(x.of, measure.Quote(x.name))
+	where := func() string { return cmp.Or(x.of, measure.Quote(x.name)) }
 	of := [3]string{x.metric, x.unit, x.better}
 	u, known := r.units[of]
 	if !known {
@@ -270,9 +270,9 @@ func (r *reading) number(x *row) {
 	first, before := l.units[named]
 	switch {
 	case u.err != "":
-		r.bad(where, "%s", u.err)
+		r.bad(where(), "%s", u.err)
 	case before && first != u.metric.Unit:
-		r.bad(where, "its numbers are in %s and in %s", measure.Quote(first), measure.Quote(u.metric.Unit))
+		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(first), measure.Quote(u.metric.Unit))
 	case l.values[k] == nil:
 		if r.numbers++; r.numbers > model.MostSubjects {
 			r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers",
@@ -285,15 +285,15 @@ func (r *reading) number(x *row) {
 		value, ok := float(v)
 		switch value *= u.factor; {
 		case v == nil:
-			r.bad(where, "it has no value")
+			r.bad(where(), "it has no value")
 		case !ok:
-			r.bad(where, "%s is no number%s", short(v), result.Given(numeric(v), " but a text: add | tonumber"))
+			r.bad(where(), "%s is no number%s", short(v), result.Given(numeric(v), " but a text: add | tonumber"))
 		case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
-			r.bad(where, "%v is no measurement", value)
+			r.bad(where(), "%v is no measurement", value)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
-			r.bad(where, "a time of 0 is no measurement")
+			r.bad(where(), "a time of 0 is no measurement")
 		case x.once == true && len(l.values[k]) > 0 && l.values[k][0] != value:
-			r.bad(where, "the file has another value of it")
+			r.bad(where(), "the file has another value of it")
 		default:
 			l.values[k] = append(l.values[k], value)
 		}

@@ -162,6 +162,28 @@ func TestBehindOutput(t *testing.T) {
 	}
 }
 
+// Results of a harness are results whatever their texts say. A table behind them is a table.
+func TestResultsAndTable(t *testing.T) {
+	results := `{"context": {"num_cpus": 8, "caches": [
+  "==PROF== Connected to process 1"
+]}, "benchmarks": [{"name": "a", "run_type": "iteration", "real_time": 1.5, "time_unit": "ns"}]}` + "\n"
+	table, err := os.ReadFile("../../../../testdata/ncu/base.raw.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{results: "google-benchmark", results + string(table): "ncu"} {
+		file := filepath.Join(t.TempDir(), "out.json")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := profile.Tools{}.Open(t.Context(), file)
+		if err != nil || len(got.Counters) == 0 && (len(got.Summaries) == 0 || got.Summaries[0].Tool != want) ||
+			(want == "ncu") != (len(got.Counters) > 0) {
+			t.Errorf("%.80s: %v, not of %s", content, err, want)
+		}
+	}
+}
+
 // Every format is named for people and by its suffixes.
 func TestFormats(t *testing.T) {
 	formats := profile.Formats()

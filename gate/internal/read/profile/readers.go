@@ -76,7 +76,10 @@ var formats = []Format{
 			"SKIPPED: "}},
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
 		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
-		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
+		sniff: func(_ string, head []byte) bool {
+			is, _ := bench.Sniff(head)
+			return is
+		}},
 	{Name: "JSON lines of another program", Suffixes: []string{".jsonl"}, benchmarks: true, read: readBenchmarks,
 		sniff: func(name string, head []byte) bool { return ends(name, ".jsonl") && bench.Unknown(head, name) != nil }},
 	{Name: "compressed profile", certain: true,

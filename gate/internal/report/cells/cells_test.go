@@ -126,8 +126,8 @@ func utf16Text(order binary.ByteOrder, s string) string {
 func TestJSON(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{`: true, ` },`: true, `[`: true, `  "name": "BM/8",`: true, `{"context":{"a":1}}`: true,
-		`[{"name" : 1}]`: true,
-		"":               true, `"ID","Process ID"`: false, `"Time (%)","Total Time (ns)"`: false,
+		`[{"name" : 1}]`: true, "    0.00123,\r": true, "[1.5e-06, 2E+3],": true, "ERROR: 3": false, "1,2,k": false,
+		"": true, `"ID","Process ID"`: false, `"Time (%)","Total Time (ns)"`: false,
 		"[2026-11-20 10:00] Processing": false,
 		"==PROF== Connected":            false, "Time (%),Total": false, `"Kernel Name","a:b"`: false, `"a"`: false,
 		`"`: false,

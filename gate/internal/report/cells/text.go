@@ -177,11 +177,13 @@ func CSV(row ...string) string {
 	return strings.Join(row, ",")
 }
 
-// JSON reports whether a line is certainly one of JSON: brackets, a member, or an object that begins with one. No line
-// of a table or message of a profiler is.
+// JSON reports whether a line is certainly one of JSON: brackets, numbers, a member, or an object that begins with one.
+// No header of a table and no message of a profiler is.
 func JSON(line string) bool {
-	line = strings.TrimSpace(line)
-	if line = strings.TrimLeft(line, "{}[], \t"); line == "" {
+	for line != "" && strings.IndexByte(" 0123456789,.{}[]\t\r\n+-eE", line[0]) >= 0 {
+		line = line[1:]
+	}
+	if line == "" {
 		return true
 	}
 	if line[0] != '"' {

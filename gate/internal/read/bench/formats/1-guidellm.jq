@@ -3,7 +3,7 @@
 module {name: "guidellm", level: 3, statistics: "mean|median|mode|variance|std_dev|min|max|count|total_sum|p\\d+|bins|successful|errored|incomplete|total",
   known: "request_totals|run_index|start_time|end_time|duration|warmup_duration|cooldown_duration",
   parts: "metadata|args|config|scheduler_state|scheduler_metrics|run_stats|requests|extras|worker|request_loader|env_args|quantiles"};
-def is: type == "object" and any(.benchmarks | arrays | .[]; .metrics? | type == "object"
+def is: type == "object" and any(.benchmarks | arrays | .[:50][]; .metrics? | type == "object"
   and any((.request_totals, .time_to_first_token_ms, .requests_per_second); type == "object" and has("successful")));
 def latencies: {time_to_first_token_ms: ["TTFT", "ms"], time_per_output_token_ms: ["TPOT", "ms"], inter_token_latency_ms: ["ITL", "ms"],
   request_latency: ["request latency", "s"]};
