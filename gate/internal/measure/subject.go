@@ -118,8 +118,10 @@ func (s Subject) Compare(o Subject) int {
 	dim := func(a, b Dim3) int {
 		return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y), cmp.Compare(a.Z, b.Z))
 	}
-	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid),
-		dim(s.Block, o.Block))
+	if c := cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name)); c != 0 {
+		return c
+	}
+	return cmp.Or(dim(s.Grid, o.Grid), dim(s.Block, o.Block))
 }
 
 // The sections of a run. Their elapsed times add up to that of the run, and so do their GPU times and launches.

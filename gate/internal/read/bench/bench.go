@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -81,7 +82,7 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 	switch {
 	case err != nil && d.err == nil:
 		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
-	case d.err != nil && model.KindOf(r.err) != model.OtherFormat:
+	case d.err != nil && model.KindOf(r.err) != model.OtherFormat && model.KindOf(r.err) != model.TooLarge:
 		return nil, d.refusal(name, f)
 	case r.err != nil:
 		return nil, r.err
@@ -97,15 +98,18 @@ func (r *reading) sessions() (out []model.Session, err error) {
 	for _, l := range r.loads {
 		s := model.Session{Environment: r.in, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.start}}}
 		s.Start, s.Mode = r.start, l.settings.String()
-		for _, k := range l.order {
-			if _, failed := r.failed.Number[k.row]; !failed {
-				s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric, Role: k.suite,
-					Values: model.Values{stats.Median(l.values[k])}})
+		s.Series = make([]model.Series, 0, len(l.order))
+		slices.SortFunc(l.order, func(a, b *number) int { // as the series, which take longer
+			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.key.metric, b.key.metric))
+		})
+		for _, n := range l.order {
+			if _, failed := r.failed.Number[n.row]; !failed {
+				s.Series = append(s.Series, model.Series{Subject: Row(n.row), Metric: n.metric, Role: n.suite,
+					Values: model.Values{stats.Median(n.values)}})
 			}
 		}
 		if len(s.Series) > 0 {
-			nameSuites(s.Series)
-			s.SortSeries()
+			nameSuites(&s)
 			out = append(out, s)
 		}
 	}
@@ -179,8 +183,7 @@ func join(all []model.Session, file string) (*model.Session, error) {
 			return nil, err
 		}
 	}
-	nameSuites(one.Series)
-	one.SortSeries()
+	nameSuites(one)
 	for i := 1; i < len(one.Series); i++ {
 		if a, b := &one.Series[i-1], &one.Series[i]; a.Subject == b.Subject && a.Metric == b.Metric {
 			return nil, model.Refuse(model.SeveralProcesses,

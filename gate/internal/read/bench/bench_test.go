@@ -628,3 +628,26 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// A file of JUnit with too many numbers is refused before its end, here a damaged one; repeated tests are one number.
+func TestManyTests(t *testing.T) {
+	file := func(n int, name string) string {
+		var text strings.Builder
+		text.WriteString(`<testsuite name="s">`)
+		for i := range n {
+			fmt.Fprintf(&text, `<testcase name="%s" time="1"/>`, strings.ReplaceAll(name, "N", fmt.Sprint(i)))
+		}
+		return text.String()
+	}
+	for text, want := range map[string]string{
+		file(mostTests+1, "N") + "<<<":                   "x.xml holds more than 50000 numbers",
+		file(model.MostSubjects, "N") + "<<<":            "x.xml:1: the XML is not that of JUnit",
+		file(mostTests+1, "a") + "</testsuite>":          "it has more than 100000 tests",
+		file(model.MostSubjects+9, "a") + "</testsuite>": "",
+	} {
+		_, err := Read(strings.NewReader(text), "x.xml")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q, %d bytes: %v, want %q", text, len(text), err, want)
+		}
+	}
+}

@@ -20,8 +20,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
-// A file is read up to so many objects, lists or elements in each other, keys of an object, and rows of a table.
-const deepest, mostKeys, mostRows = 100, 5_000, 20_000
+// A file is read up to so many objects, lists or elements in each other, keys of an object, rows of a table, and tests
+// with a time, of which some may be skipped or of one name.
+const deepest, mostKeys, mostRows, mostTests = 100, 5_000, 20_000, 2 * model.MostSubjects
 
 // bound is the error of a file that is whole and too large to be read.
 type bound string
@@ -30,6 +31,7 @@ func (b bound) Error() string { return string(b) }
 
 var (
 	errDeep = bound(fmt.Sprintf("it nests deeper than %d", deepest))
+	errMany = bound(fmt.Sprintf("it has more than %d tests", mostTests))
 	errCut  = errors.New("unexpected end of JSON input")
 )
 
@@ -279,10 +281,20 @@ func (d *document) xml(text []byte) {
 	}
 	d.form, d.kind = "XML", model.Damaged
 	type element = map[string]any
-	open := []element{{"elements": []any{}}}
+	type node struct {
+		element
+		inner []any
+	}
+	tests, open := 0, []node{{element: element{}}}
+	end := func() []any {
+		last := open[len(open)-1]
+		open = open[:len(open)-1]
+		last.element["elements"] = append([]any{}, last.inner...)
+		return last.inner
+	}
 	for {
 		token, err := in.Token()
-		last := open[len(open)-1]
+		last := &open[len(open)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
 			attributes := make(map[string]any, len(t.Attr))
@@ -290,17 +302,25 @@ func (d *document) xml(text []byte) {
 				attributes[a.Name.Local] = a.Value
 			}
 			line, _ := in.InputPos()
-			e := element{"line": line, "name": t.Name.Local, "attributes": attributes, "elements": []any{}}
-			last["elements"] = append(last["elements"].([]any), e)
-			open = append(open, e)
+			e := element{"line": line, "name": t.Name.Local, "attributes": attributes}
+			last.inner = append(last.inner, e)
+			open = append(open, node{element: e})
+			if time, _ := attributes["time"].(string); strings.Trim(time, "0.") != "" {
+				tests++
+			}
 			if len(open) > deepest {
-				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errDeep, line
+				d.err, d.line = errDeep, line
+			} else if tests > mostTests {
+				d.err, d.line = errMany, line
+			}
+			if d.err != nil {
+				in = xml.NewDecoder(strings.NewReader(""))
 			}
 		case xml.EndElement:
-			open = open[:len(open)-1]
+			end()
 		case xml.CharData:
-			if s := strings.TrimSpace(string(t)); s != "" && last["text"] == nil {
-				last["text"] = s
+			if s := strings.TrimSpace(string(t)); s != "" && last.element["text"] == nil {
+				last.element["text"] = s
 			}
 		case nil:
 			if err != io.EOF {
@@ -309,7 +329,11 @@ func (d *document) xml(text []byte) {
 			if d.line == 0 {
 				d.line, _ = in.InputPos()
 			}
-			if outer := open[0]["elements"].([]any); len(outer) > 0 {
+			var outer []any
+			for len(open) > 0 {
+				outer = end()
+			}
+			if len(outer) > 0 {
 				d.value = outer[0]
 			}
 			return

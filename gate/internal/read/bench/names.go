@@ -236,6 +236,7 @@ var functions = []filter.Function{
 		return numbers
 	}},
 	{Name: "told_apart", Arguments: 1, Call: toldApart},
+	{Name: "tests", Arguments: 2, Call: tests},
 	{Name: "known_names", Call: func(any, []any) any { return knownNames() }},
 	{Name: "quote", Call: func(v any, _ []any) any {
 		text, ok := v.(string)

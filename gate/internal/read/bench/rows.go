@@ -77,18 +77,20 @@ func (x *row) set(key string, v any) bool {
 // keyNames are those of an output that the manual names, for messages.
 const keyNames = "row, value, values, unit, metric, better, host, gpu, tool, start, load, failed, skipped, left_out"
 
-// key is a number of a file: a metric of a row.
-type key struct {
-	row    string
+// key is the place of a number in a file: a metric, by its name, of a row.
+type key struct{ row, metric, suite string }
+
+// number is a number of a file.
+type number struct {
+	key
 	metric measure.Metric
-	suite  string
+	values []float64 // of the repetitions in the process
 }
 
 // load is what a file holds of one load.
 type load struct {
-	order    []key
-	values   map[key][]float64 // of the repetitions in the process
-	units    map[key]string    // by row and name of the metric
+	order    []*number
+	numbers  map[key]*number
 	settings model.Settings
 }
 
@@ -173,6 +175,9 @@ func (r *reading) fact(x *row) {
 	r.in.GPU = cmp.Or(r.in.GPU, x.gpu)
 	r.in.Tool = cmp.Or(x.tool, r.in.Tool)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999", "20060102-150405"} {
+		if x.start == "" {
+			break
+		}
 		if t, err := time.Parse(layout, x.start); err == nil && t.Year() > 2000 && t.Year() < 2200 {
 			r.start = t.UTC()
 		}
@@ -200,7 +205,7 @@ func (r *reading) begin(settings map[string]any, isNew bool) {
 			r.refuse(model.Refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads",
 				r.file, mostLoads))
 		}
-		known = &load{values: map[key][]float64{}, units: map[key]string{}, settings: of}
+		known = &load{numbers: map[key]*number{}, settings: of}
 		r.loads = append(r.loads, known)
 		r.loadOf[of.String()] = known
 	}
@@ -265,21 +270,22 @@ func (r *reading) number(x *row) {
 	if len(all) == 0 || x.value != nil {
 		all = []any{x.value}
 	}
-	k, named := key{x.name, u.metric, x.suite}, key{x.name, measure.Metric{Name: u.metric.Name}, x.suite}
-	l := r.current
-	first, before := l.units[named]
-	switch {
-	case u.err != "":
-		r.bad(where(), "%s", u.err)
-	case before && first != u.metric.Unit:
-		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(first), measure.Quote(u.metric.Unit))
-	case l.values[k] == nil:
+	k, l := key{x.name, u.metric.Name, x.suite}, r.current
+	n := l.numbers[k]
+	if n == nil {
 		if r.numbers++; r.numbers > model.MostSubjects {
 			r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers",
 				r.file, model.MostSubjects))
 		}
-		l.units[named] = u.metric.Unit
-		l.order = append(l.order, k)
+		n = &number{key: k, metric: u.metric}
+		l.numbers[k] = n
+		l.order = append(l.order, n)
+	}
+	switch {
+	case u.err != "":
+		r.bad(where(), "%s", u.err)
+	case n.metric.Unit != u.metric.Unit:
+		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
 	}
 	for _, v := range all {
 		value, ok := float(v)
@@ -292,10 +298,10 @@ func (r *reading) number(x *row) {
 			r.bad(where(), "%v is no measurement", value)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
 			r.bad(where(), "a time of 0 is no measurement")
-		case x.once == true && len(l.values[k]) > 0 && l.values[k][0] != value:
+		case x.once == true && len(n.values) > 0 && n.values[0] != value:
 			r.bad(where(), "the file has another value of it")
 		default:
-			l.values[k] = append(l.values[k], value)
+			n.values = append(n.values, value)
 		}
 	}
 }
