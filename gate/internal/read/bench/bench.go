@@ -32,13 +32,14 @@ const (
 
 const again = "write the file again with the harness"
 
-// Sniff reports by the first bytes of a file whether it is of a harness, and whether they are one of JSON up to their
-// end.
-func Sniff(head []byte) (is, json bool) {
+// Sniff reports by the first bytes of a file whether it is of a harness. With json they have to be JSON up to their end.
+func Sniff(head []byte, json bool) bool {
 	head, _ = io.ReadAll(cells.UTF8(bytes.NewReader(head)))
+	if json && !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {
+		return false
+	}
 	d, f, err := detect(head, "", "")
-	is = err == nil && f != nil
-	return is, is && d.form == "JSON" && (d.err == nil || d.err == errCut)
+	return err == nil && f != nil && (!json || d.err == nil || d.err == errCut)
 }
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the
@@ -87,8 +88,8 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 	case r.err != nil:
 		return nil, r.err
 	}
-	if f.account != nil {
-		r.account(f.account, d.value)
+	if f.account != nil && f.account() != nil {
+		r.account(f.account(), d.value)
 	}
 	return r.sessions()
 }

@@ -120,11 +120,11 @@ func quoted(text []byte) []byte {
 func (d *document) json(text []byte) {
 	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
-	r := values{Decoder: in, names: map[string]*member{}}
+	r := values{Decoder: in}
 	var all []any
 	for d.err == nil {
 		var v any
-		if v, d.err = r.next(&member{}); v != nil {
+		if v, d.err = r.next(); v != nil {
 			all = append(all, v)
 		}
 	}
@@ -147,18 +147,11 @@ func (d *document) json(text []byte) {
 // values reads values of JSON one by one.
 type values struct {
 	*jsontext.Decoder
-	names map[string]*member
-	open  []any // values of the lists that are not at their end
-}
-
-// member is a name in objects, and the number of keys of the last object that stood there, alone or in a list.
-type member struct {
-	name string
-	keys int
+	open []any // values of the lists that are not at their end
 }
 
 // next is the next value, with an error as much of it as is whole.
-func (r *values) next(of *member) (any, error) {
+func (r *values) next() (any, error) {
 	token, err := r.ReadToken()
 	if err == nil && r.StackDepth() > deepest {
 		err = errDeep
@@ -168,12 +161,12 @@ func (r *values) next(of *member) (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		return r.object(of)
+		return r.object()
 	case '[':
 		from := len(r.open)
 		for err == nil && r.PeekKind() != ']' {
 			var v any
-			if v, err = r.next(of); err == nil || v != nil {
+			if v, err = r.next(); err == nil || v != nil {
 				r.open = append(r.open, v)
 			}
 		}
@@ -198,18 +191,17 @@ func (r *values) next(of *member) (any, error) {
 }
 
 // object is the rest of an object behind its brace.
-func (r *values) object(of *member) (any, error) {
-	object := make(map[string]any, of.keys)
-	defer func() { of.keys = min(len(object), 32) }()
+func (r *values) object() (any, error) {
+	object := map[string]any{}
 	for {
 		token, err := r.ReadToken()
 		if err != nil || token.Kind() == '}' {
 			return object, err
 		}
-		in := r.member(token.String())
-		v, err := r.next(in)
+		name := token.String()
+		v, err := r.next()
 		if err == nil || v != nil {
-			object[in.name] = v
+			object[name] = v
 		}
 		if err == nil && len(object) > mostKeys {
 			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
@@ -218,13 +210,6 @@ func (r *values) object(of *member) (any, error) {
 			return object, err
 		}
 	}
-}
-
-func (r *values) member(name string) *member {
-	if r.names[name] == nil {
-		r.names[name] = &member{name: name}
-	}
-	return r.names[name]
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.
@@ -281,20 +266,10 @@ func (d *document) xml(text []byte) {
 	}
 	d.form, d.kind = "XML", model.Damaged
 	type element = map[string]any
-	type node struct {
-		element
-		inner []any
-	}
-	tests, open := 0, []node{{element: element{}}}
-	end := func() []any {
-		last := open[len(open)-1]
-		open = open[:len(open)-1]
-		last.element["elements"] = append([]any{}, last.inner...)
-		return last.inner
-	}
+	tests, open := 0, []element{{"elements": []any{}}}
 	for {
 		token, err := in.Token()
-		last := &open[len(open)-1]
+		last := open[len(open)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
 			attributes := make(map[string]any, len(t.Attr))
@@ -302,25 +277,22 @@ func (d *document) xml(text []byte) {
 				attributes[a.Name.Local] = a.Value
 			}
 			line, _ := in.InputPos()
-			e := element{"line": line, "name": t.Name.Local, "attributes": attributes}
-			last.inner = append(last.inner, e)
-			open = append(open, node{element: e})
+			e := element{"line": line, "name": t.Name.Local, "attributes": attributes, "elements": []any{}}
+			last["elements"] = append(last["elements"].([]any), e)
+			open = append(open, e)
 			if time, _ := attributes["time"].(string); strings.Trim(time, "0.") != "" {
 				tests++
 			}
 			if len(open) > deepest {
-				d.err, d.line = errDeep, line
+				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errDeep, line
 			} else if tests > mostTests {
-				d.err, d.line = errMany, line
-			}
-			if d.err != nil {
-				in = xml.NewDecoder(strings.NewReader(""))
+				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errMany, line
 			}
 		case xml.EndElement:
-			end()
+			open = open[:len(open)-1]
 		case xml.CharData:
-			if s := strings.TrimSpace(string(t)); s != "" && last.element["text"] == nil {
-				last.element["text"] = s
+			if s := strings.TrimSpace(string(t)); s != "" && last["text"] == nil {
+				last["text"] = s
 			}
 		case nil:
 			if err != io.EOF {
@@ -329,11 +301,7 @@ func (d *document) xml(text []byte) {
 			if d.line == 0 {
 				d.line, _ = in.InputPos()
 			}
-			var outer []any
-			for len(open) > 0 {
-				outer = end()
-			}
-			if len(outer) > 0 {
+			if outer := open[0]["elements"].([]any); len(outer) > 0 {
 				d.value = outer[0]
 			}
 			return

@@ -19,7 +19,7 @@ const longestFilter = 64 << 10
 
 // axis matches an axis of nvbench in a row that its option -a selects: one whose name may have had a space, or whose
 // value looks like a list, is left out, and more rows are executed.
-var axis = regexp.MustCompile(` ([^ =_]+=[\w.+^-]+)`)
+var axis = input.Pattern(` ([^ =_]+=[\w.+^-]+)`)
 
 // Filter puts the names of the benchmarks of rows in place of {} in arguments that select them: without the parameters
 // of asv. Harnesses that take a regular expression get one that matches every name, with characters quoted; others get
@@ -52,7 +52,7 @@ func Filter(arguments []string, harness string, rows ...string) ([]string, error
 				measure.Count(len(rows), "row"))
 		}
 		if nvbench {
-			for _, a := range axis.FindAllStringSubmatch(row[len(name):], -1) {
+			for _, a := range axis().FindAllStringSubmatch(row[len(name):], -1) {
 				name += "\x00-a\x00" + a[1]
 			}
 			size += len(name)

@@ -2,9 +2,9 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
-	"path"
 	"path/filepath"
 	"sync"
 
@@ -26,7 +26,7 @@ type format struct {
 	is   filter.Code
 	rows func() (filter.Code, error)
 	// account says which of its numbers are not rows, nil where all are.
-	account *account
+	account func() *account
 	beside  string // name of a file that tells the units of the rows, "" for none
 }
 
@@ -62,47 +62,46 @@ func (f *format) besideIt(file string) (any, error) {
 	return nil, nil
 }
 
-// formats are those of harnesses.
-var formats = sync.OnceValues(func() (all []*format, err error) {
-	l, err := library()
-	if err != nil {
+// formats are those of harnesses, each parsed when it is first asked for.
+var formats = sync.OnceValue(func() (all []func() (*format, error)) {
+	entries, _ := sources.ReadDir("formats") // an error is one of parseFormat too
+	for _, e := range entries {
+		if name := e.Name(); name[0] >= '0' && name[0] <= '9' { // not the functions of all
+			all = append(all, sync.OnceValues(func() (*format, error) { return parseFormat(name) }))
+		}
+	}
+	return all
+})
+
+// parseFormat reads a file of a format.
+func parseFormat(name string) (*format, error) {
+	text, err := sources.ReadFile("formats/" + name)
+	l, unknown := library()
+	if err = cmp.Or(err, unknown); err != nil {
 		return nil, err
 	}
-	entries, err := sources.ReadDir("formats")
-	for _, e := range entries {
-		name := "formats/" + e.Name()
-		if e.Name()[0] < '0' || e.Name()[0] > '9' {
-			continue // the functions of all
-		}
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		p, err := l.Parse(string(text))
-		if err == nil {
-			f := &format{next: again, rows: sync.OnceValues(p.Compile), account: accountOf(p.Facts)}
-			f.name, _ = p.Facts["name"].(string)
-			f.beside, _ = p.Facts["beside"].(string)
-			f.is, err = p.Function("is")
-			all = append(all, f)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
-		}
+	p, err := l.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return all, err
-})
+	f := &format{next: again, rows: sync.OnceValues(p.Compile),
+		account: sync.OnceValue(func() *account { return accountOf(p.Facts) })}
+	f.name, _ = p.Facts["name"].(string)
+	f.beside, _ = p.Facts["beside"].(string)
+	f.is, err = p.Function("is")
+	return f, err
+}
 
 // formatOf is the format of a document, the first whose filter says so; nil for none.
 func formatOf(d document, file string) (*format, error) {
-	all, err := formats()
 	known := variables(d, file, nil)
-	for _, f := range all {
-		if f.is.First(d.value, known...) == true {
-			return f, nil
+	for _, format := range formats() {
+		f, err := format()
+		if err != nil || f.is.First(d.value, known...) == true {
+			return f, err
 		}
 	}
-	return nil, err
+	return nil, nil
 }
 
 // detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text.

@@ -91,11 +91,11 @@ func TestGrowth(t *testing.T) {
 	for name, file := range longParts {
 		check(name, []shapes.Shape{{Name: "long part", File: file}})
 	}
-	all, err := formats()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range all {
+	for i, format := range formats() {
+		f, err := format()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if rows[f] == 0 {
 			t.Errorf("filter %d, %s, has no sample in grown", i+1, f.name)
 		}

@@ -18,60 +18,30 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// row is an output of a filter: a number, why there is none, or a fact of the file.
-type row struct {
-	name, unit, metric, better string
-	suite                      string // around a test of JUnit
-	of                         string // key of the file whose numbers it takes
-	host, gpu, start, tool     string
-	skipped, failed, once      any
-	leftOut                    string
-	refuse, next, kind         string
-	load                       map[string]any
-	value                      any
-	values                     []any
+// row is an output of a filter: a number, why there is none, or a fact of the file. A null is as none.
+type row map[string]any
+
+func (x row) text(key string) string {
+	text, _ := x[key].(string)
+	return text
 }
 
-// textKeys are the keys of an output that have a text.
-var textKeys = strings.Fields("row unit metric better suite of host gpu start tool left_out refuse next kind")
-
-// text is where a text of an output belongs, nil for another key.
-func (x *row) text(key string) *string {
-	at := slices.Index(textKeys, key)
-	if at < 0 {
-		return nil
-	}
-	return [...]*string{&x.name, &x.unit, &x.metric, &x.better, &x.suite, &x.of, &x.host, &x.gpu, &x.start, &x.tool,
-		&x.leftOut, &x.refuse, &x.next, &x.kind}[at]
-}
-
-// set takes a key of an output, false for one that has another form. A null is as none.
-func (x *row) set(key string, v any) bool {
-	ok := true
-	if text := x.text(key); text != nil {
-		if v == nil {
-			return key != "row"
-		}
-		*text, ok = v.(string)
-		return ok
-	}
+// valid reports whether a key of an output is known and its value has the form of such values.
+func valid(key string, v any) bool {
+	ok := v == nil && key != "row"
 	switch key {
-	case "value":
-		x.value = v
+	case "row", "unit", "metric", "better", "suite", "of", "host", "gpu", "start", "tool", "left_out", "refuse", "next",
+		"kind":
+		_, text := v.(string)
+		return text || ok
 	case "values":
-		x.values, ok = v.([]any)
+		_, list := v.([]any)
+		return list || ok
 	case "load":
-		x.load, ok = v.(map[string]any)
-	case "failed":
-		x.failed = v
-	case "skipped":
-		x.skipped = v
-	case "once":
-		x.once = v
-	default:
-		ok = false
+		_, object := v.(map[string]any)
+		return object || ok
 	}
-	return ok || v == nil
+	return slices.Contains([]string{"value", "failed", "skipped", "once"}, key)
 }
 
 // keyNames are those of an output that the manual names, for messages.
@@ -134,59 +104,60 @@ func (r *reading) take(output any) {
 			short(output))
 		return
 	}
-	var x row
-	_, named := object["row"]
-	for name, v := range object {
-		if !x.set(name, v) {
+	x := row(object)
+	for key, v := range x {
+		if !valid(key, v) {
 			r.bad("rows", "the filter gives %s as %s; its keys are %s, and texts but for numbers", short(v),
-				measure.Quote(name), keyNames)
+				measure.Quote(key), keyNames)
 			return
 		}
 	}
-	r.fact(&x)
+	r.fact(x)
+	name := x.text("row")
+	_, named := x["row"]
 	switch {
-	case x.refuse != "":
-		r.refuse(model.Refuse(model.Kind(cmp.Or(x.kind, string(model.BadValue))), cmp.Or(x.next, r.next), "%s",
-			strings.ToValidUTF8(x.refuse[:min(len(x.refuse), longest)], "")))
-	case !named || !r.nameOf(&x):
-	case x.skipped != nil && x.skipped != false:
-		r.leave(x.name, model.Skipped)
-	case x.leftOut != "":
-		r.leave(x.name, x.leftOut)
-	case x.failed != nil && x.failed != false:
-		text, _ := x.failed.(string)
-		text = strings.Join(strings.Fields(text), " ")
+	case x.text("refuse") != "":
+		why := x.text("refuse")
+		r.refuse(model.Refuse(model.Kind(cmp.Or(x.text("kind"), string(model.BadValue))), cmp.Or(x.text("next"), r.next),
+			"%s", strings.ToValidUTF8(why[:min(len(why), longest)], "")))
+	case !named || !r.named(name) || !r.named(cmp.Or(x.text("suite"), name)):
+	case x["skipped"] != nil && x["skipped"] != false:
+		r.leave(name, model.Skipped)
+	case x.text("left_out") != "":
+		r.leave(name, x.text("left_out"))
+	case x["failed"] != nil && x["failed"] != false:
+		text := strings.Join(strings.Fields(x.text("failed")), " ")
 		if text != "" {
 			text = ": " + strings.ToValidUTF8(text[:min(len(text), longestMetric)], "")
 		}
-		if _, isNew := r.failed.Of(x.name); isNew {
-			r.leave(x.name, model.Failed+text)
+		if _, isNew := r.failed.Of(name); isNew {
+			r.leave(name, model.Failed+text)
 		}
 	default:
-		r.number(&x)
+		r.number(x)
 	}
 }
 
 // fact takes what an output says of the process or its load.
-func (r *reading) fact(x *row) {
-	if x.host != "" {
-		r.in.GPUHash = model.HashUUID("host " + x.host) // tells whether two runs are of one host
+func (r *reading) fact(x row) {
+	if host := x.text("host"); host != "" {
+		r.in.GPUHash = model.HashUUID("host " + host) // tells whether two runs are of one host
 	}
-	r.in.GPU = cmp.Or(r.in.GPU, x.gpu)
-	r.in.Tool = cmp.Or(x.tool, r.in.Tool)
+	r.in.GPU = cmp.Or(r.in.GPU, x.text("gpu"))
+	r.in.Tool = cmp.Or(x.text("tool"), r.in.Tool)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999", "20060102-150405"} {
-		if x.start == "" {
+		if x["start"] == nil {
 			break
 		}
-		if t, err := time.Parse(layout, x.start); err == nil && t.Year() > 2000 && t.Year() < 2200 {
+		if t, err := time.Parse(layout, x.text("start")); err == nil && t.Year() > 2000 && t.Year() < 2200 {
 			r.start = t.UTC()
 		}
 	}
-	if x.of != "" {
-		r.taken[x.of] = true
+	if of := x.text("of"); of != "" {
+		r.taken[of] = true
 	}
-	if x.load != nil {
-		r.begin(x.load, x.name == "")
+	if load, ok := x["load"].(map[string]any); ok {
+		r.begin(load, x.text("row") == "")
 	}
 }
 
@@ -247,30 +218,28 @@ func set(settings model.Settings, name string, v any) {
 	}
 }
 
-// nameOf reports whether a name may be that of a row, and refuses the file otherwise.
-func (r *reading) nameOf(x *row) bool {
-	for _, name := range []string{x.name, cmp.Or(x.suite, x.name)} {
-		if name == "" || len(name) > longest {
-			r.bad("rows", "the name of a benchmark has %d bytes, not 1 to %d", len(name), longest)
-		}
+// named reports whether a name may be that of a row, and refuses the file otherwise.
+func (r *reading) named(name string) bool {
+	if name == "" || len(name) > longest {
+		r.bad("rows", "the name of a benchmark has %d bytes, not 1 to %d", len(name), longest)
 	}
 	return r.err == nil
 }
 
 // number adds the numbers of a row, in base units. A number that is refused refuses the file.
-func (r *reading) number(x *row) {
-	where := func() string { return cmp.Or(x.of, measure.Quote(x.name)) }
-	of := [3]string{x.metric, x.unit, x.better}
+func (r *reading) number(x row) {
+	where := func() string { return cmp.Or(x.text("of"), measure.Quote(x.text("row"))) }
+	of := [3]string{x.text("metric"), x.text("unit"), x.text("better")}
 	u, known := r.units[of]
 	if !known {
-		u = unitOf(x)
+		u = unitOf(of[0], of[1], of[2])
 		r.units[of] = u
 	}
-	all := x.values
-	if len(all) == 0 || x.value != nil {
-		all = []any{x.value}
+	all, _ := x["values"].([]any)
+	if len(all) == 0 || x["value"] != nil {
+		all = []any{x["value"]}
 	}
-	k, l := key{x.name, u.metric.Name, x.suite}, r.current
+	k, l := key{x.text("row"), u.metric.Name, x.text("suite")}, r.current
 	n := l.numbers[k]
 	if n == nil {
 		if r.numbers++; r.numbers > model.MostSubjects {
@@ -298,7 +267,7 @@ func (r *reading) number(x *row) {
 			r.bad(where(), "%v is no measurement", value)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
 			r.bad(where(), "a time of 0 is no measurement")
-		case x.once == true && len(n.values) > 0 && n.values[0] != value:
+		case x["once"] == true && len(n.values) > 0 && n.values[0] != value:
 			r.bad(where(), "the file has another value of it")
 		default:
 			n.values = append(n.values, value)
@@ -339,27 +308,27 @@ func short(v any) string {
 }
 
 // unitOf is what a row gives its numbers in: a metric by name, or that of the unit, in a direction of its own.
-func unitOf(x *row) (u unit) {
+func unitOf(name, unit, direction string) (u unit) {
 	directions := map[string]measure.Direction{"lower": measure.Lower, "higher": measure.Higher,
 		"none": measure.Neither, "": 2}
-	better, ok := directions[x.better]
+	better, ok := directions[direction]
 	if !ok {
-		u.err = "better is " + measure.Quote(x.better) + ", not lower, higher or none"
+		u.err = "better is " + measure.Quote(direction) + ", not lower, higher or none"
 		return u
 	}
-	u.metric, u.factor = inUnit(x.unit)
-	if x.metric != "" {
-		known, _ := measure.MetricByName(x.metric)
+	u.metric, u.factor = inUnit(unit)
+	if name != "" {
+		known, _ := measure.MetricByName(name)
 		switch {
 		case !known.OfResults():
-			u.err = measure.Quote(x.metric) + " is no metric of benchmark files"
+			u.err = measure.Quote(name) + " is no metric of benchmark files"
 		case isValue(known):
-			u.metric, _ = known.In(strings.TrimSpace(x.unit))
+			u.metric, _ = known.In(strings.TrimSpace(unit))
 			u.factor = 1
-		case x.unit == "":
+		case unit == "":
 			u.metric, u.factor = known, 1
 		case u.metric.Unit != known.Unit && (known != measure.ItemRate || u.metric.Name != known.Name):
-			u.err = "its unit " + measure.Quote(x.unit) + " is not one of " + known.Name
+			u.err = "its unit " + measure.Quote(unit) + " is not one of " + known.Name
 		case known != measure.ItemRate:
 			u.metric = known
 		}

@@ -9,7 +9,6 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -132,53 +131,30 @@ func (c Code) First(value any, variables ...any) any {
 	return v
 }
 
-// ending is the context of a run. Programs ask for Done with each instruction, which costs least while it is nil.
-type ending struct {
-	context.Context
-	begun atomic.Bool
-	done  chan struct{}
-}
-
-func (e *ending) Done() <-chan struct{} {
-	if !e.begun.Load() {
-		return nil
-	}
-	return e.done
-}
-
-func (e *ending) Err() error { return context.Canceled }
-
-func (e *ending) end() {
-	e.begun.Store(true)
-	close(e.done)
-}
-
 // Run gives the outputs of a program on a value, with the values of the variables of its library, until one is false.
 func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
-	e := &ending{Context: context.Background(), done: make(chan struct{})}
-	defer e.end()
-	outputs, ended := make(chan []any, 4), make(chan error, 1)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	outputs, ended := make(chan any, 64), make(chan error, 1)
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
 				ended <- fmt.Errorf("%v", p)
 			}
 		}()
-		ended <- c.outputs(e, value, outputs, variables)
+		ended <- c.outputs(ctx, value, outputs, variables)
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	start, before := time.Now(), used()
 	for {
 		select {
-		case some, more := <-outputs:
+		case v, more := <-outputs:
 			if !more {
 				return <-ended
 			}
-			for _, v := range some {
-				if !each(v) {
-					return nil
-				}
+			if !each(v) {
+				return nil
 			}
 		case <-tick.C:
 			switch {
@@ -191,33 +167,25 @@ func (c Code) Run(value any, each func(output any) bool, variables ...any) error
 	}
 }
 
-// outputs sends the outputs in lists, the first alone and each list up to twice as long as the one before.
-func (c Code) outputs(e *ending, value any, to chan<- []any, variables []any) (err error) {
+func (c Code) outputs(ctx context.Context, value any, to chan<- any, variables []any) error {
 	defer close(to)
-	next, some, ok := c.code.RunWithContext(e, value, variables...), make([]any, 0, 1), true
-	for n := 0; ok && err == nil; n++ {
-		var v any
-		v, ok = next.Next()
-		failed, _ := v.(error)
-		switch {
-		case failed != nil:
-			err = errors.New(cut(failed.Error(), mostSaid))
-		case ok && n == most:
-			err = ErrBounds(fmt.Sprintf("has more than %d outputs", most))
-		case ok:
-			some = append(some, v)
-		}
-		if ok && err == nil && len(some) < cap(some) {
-			continue
-		}
-		select {
-		case to <- some:
-		case <-e.done:
+	for n, next := 0, c.code.RunWithContext(ctx, value, variables...); ; n++ {
+		v, ok := next.Next()
+		if !ok {
 			return nil
 		}
-		some = make([]any, 0, min(2*cap(some), 256))
+		if err, failed := v.(error); failed {
+			return errors.New(cut(err.Error(), mostSaid))
+		}
+		if n == most {
+			return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
+		}
+		select {
+		case to <- v:
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return err
 }
 
 // used is the memory in bytes that the program holds or has not collected yet.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
@@ -77,14 +76,9 @@ const (
 func (t Tools) formatOf(file string) (*Format, error) {
 	f, err := formatOf(file)
 	if err == nil && t.Rows != "" && (f == nil || f.benchmarks) {
-		f = ofHarnesses()
+		f = &formats[slices.IndexFunc(formats, func(f Format) bool { return f.benchmarks })]
 	}
 	return f, err
-}
-
-// ofHarnesses is the format of benchmark files.
-func ofHarnesses() *Format {
-	return &formats[slices.IndexFunc(formats, func(f Format) bool { return f.benchmarks })]
 }
 
 // formatOf finds the format of a file by its content and name, nil if unknown.
@@ -100,11 +94,6 @@ func formatOf(file string) (*Format, error) {
 	head, err := io.ReadAll(io.LimitReader(f, sniffed))
 	if err != nil {
 		return nil, err
-	}
-	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
-		if _, json := bench.Sniff(head); json { // no line of it is of a table
-			return ofHarnesses(), nil
-		}
 	}
 	name := filepath.Base(file)
 	for i := range formats {

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -19,9 +18,9 @@ const (
 )
 
 // numbers matches the part of names that tells the runs of a series apart.
-var numbers = regexp.MustCompile(`[0-9]+`)
+var numbers = input.Pattern(`[0-9]+`)
 
-func series(path string) string { return numbers.ReplaceAllString(path, "0") }
+func series(path string) string { return numbers().ReplaceAllString(path, "0") }
 
 // meant refuses files of no format that were meant as recordings, beside those that were found: one of their series,
 // and one with the name of their format that is empty or cannot be parsed. Other files are none of a run.

@@ -59,6 +59,8 @@ var formats = []Format{
 		sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
 		}},
+	{Name: "JSON of a benchmark harness", benchmarks: true, read: readBenchmarks, Suffixes: benchmarkSuffixes,
+		sniff: func(_ string, head []byte) bool { return bench.Sniff(head, true) }}, // before tables: it has no lines of one
 	{Name: "trace or key_averages table of torch.profiler",
 		Gives:    "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run",
 		Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
@@ -76,10 +78,7 @@ var formats = []Format{
 			"SKIPPED: "}},
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
 		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
-		sniff: func(_ string, head []byte) bool {
-			is, _ := bench.Sniff(head)
-			return is
-		}},
+		sniff: func(_ string, head []byte) bool { return bench.Sniff(head, false) }},
 	{Name: "JSON lines of another program", Suffixes: []string{".jsonl"}, benchmarks: true, read: readBenchmarks,
 		sniff: func(name string, head []byte) bool { return ends(name, ".jsonl") && bench.Unknown(head, name) != nil }},
 	{Name: "compressed profile", certain: true,
