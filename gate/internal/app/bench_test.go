@@ -87,6 +87,7 @@ func BenchmarkSessions(b *testing.B) {
 					Looks: []int{5}}
 				return c.Run(b.Context())
 			})
+			b.ReportMetric(busy, "cpu-s")
 			if csv := readInPython(b, committed); csv > 0 {
 				b.ReportMetric(busy/csv, "cpu-x-csv")
 			}

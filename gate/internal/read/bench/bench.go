@@ -12,7 +12,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -100,9 +99,6 @@ func (r *reading) sessions() (out []model.Session, err error) {
 		s := model.Session{Environment: r.in, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.start}}}
 		s.Start, s.Mode = r.start, l.settings.String()
 		s.Series = make([]model.Series, 0, len(l.order))
-		slices.SortFunc(l.order, func(a, b *number) int { // as the series, which take longer
-			return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.key.metric, b.key.metric))
-		})
 		for _, n := range l.order {
 			if _, failed := r.failed.Number[n.row]; !failed {
 				s.Series = append(s.Series, model.Series{Subject: Row(n.row), Metric: n.metric, Role: n.suite,

@@ -20,8 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
-// A file is read up to so many objects, lists or elements in each other, keys of an object, rows of a table, and tests
-// with a time, of which some may be skipped or of one name.
+// A file is read up to so many nested objects, lists or elements, keys of an object, rows of a table, and timed tests.
 const deepest, mostKeys, mostRows, mostTests = 100, 5_000, 20_000, 2 * model.MostSubjects
 
 // bound is the error of a file that is whole and too large to be read.
@@ -31,7 +30,6 @@ func (b bound) Error() string { return string(b) }
 
 var (
 	errDeep = bound(fmt.Sprintf("it nests deeper than %d", deepest))
-	errMany = bound(fmt.Sprintf("it has more than %d tests", mostTests))
 	errCut  = errors.New("unexpected end of JSON input")
 )
 
@@ -266,7 +264,7 @@ func (d *document) xml(text []byte) {
 	}
 	d.form, d.kind = "XML", model.Damaged
 	type element = map[string]any
-	tests, open := 0, []element{{"elements": []any{}}}
+	timed, open := 0, []element{{"elements": []any{}}}
 	for {
 		token, err := in.Token()
 		last := open[len(open)-1]
@@ -281,12 +279,13 @@ func (d *document) xml(text []byte) {
 			last["elements"] = append(last["elements"].([]any), e)
 			open = append(open, e)
 			if time, _ := attributes["time"].(string); strings.Trim(time, "0.") != "" {
-				tests++
+				timed++
 			}
 			if len(open) > deepest {
 				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errDeep, line
-			} else if tests > mostTests {
-				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errMany, line
+			} else if timed > mostTests {
+				in, d.line = xml.NewDecoder(strings.NewReader("")), line
+				d.err = bound(fmt.Sprintf("it has more than %d tests", mostTests))
 			}
 		case xml.EndElement:
 			open = open[:len(open)-1]

@@ -94,10 +94,9 @@ func parseFormat(name string) (*format, error) {
 
 // formatOf is the format of a document, the first whose filter says so; nil for none.
 func formatOf(d document, file string) (*format, error) {
-	known := variables(d, file, nil)
 	for _, format := range formats() {
 		f, err := format()
-		if err != nil || f.is.First(d.value, known...) == true {
+		if err != nil || f.is.First(d.value, variables(d, file, nil)...) == true {
 			return f, err
 		}
 	}

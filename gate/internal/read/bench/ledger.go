@@ -71,12 +71,8 @@ func (l *ledger) numbers(v any, names []string) {
 			}
 		}
 	case []any:
-		some := false
 		for _, inner := range v {
-			if _, number := inner.(float64); !number || !some {
-				l.numbers(inner, names)
-				some = some || number
-			}
+			l.numbers(inner, names)
 		}
 	case float64:
 		if n := len(names); n > 0 {

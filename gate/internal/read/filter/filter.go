@@ -124,8 +124,7 @@ type ErrBounds string
 
 func (e ErrBounds) Error() string { return "the filter " + string(e) }
 
-// First is the first output of a program, which is none of a user and runs without bounds: an error that it ends with,
-// nil without an output.
+// First is the first output, or the error, of a program that is trusted: it has no bounds. It is nil for neither.
 func (c Code) First(value any, variables ...any) any {
 	v, _ := c.code.Run(value, variables...).Next()
 	return v

@@ -183,11 +183,8 @@ func JSON(line string) bool {
 	for line != "" && strings.IndexByte(" 0123456789,.{}[]\t\r\n+-eE", line[0]) >= 0 {
 		line = line[1:]
 	}
-	if line == "" {
-		return true
-	}
-	if line[0] != '"' {
-		return false
+	if line == "" || line[0] != '"' {
+		return line == ""
 	}
 	end := strings.IndexByte(line[1:], '"')
 	return end >= 0 && strings.HasPrefix(strings.TrimLeft(line[end+2:], " "), ":")

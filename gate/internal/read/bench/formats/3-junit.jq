@@ -11,6 +11,11 @@ def suites($around): .elements[] | select(.name != "testcase")
 [{elements: [.]} | suites("")] as $all | ([$all[].full] | numbered) as $numbers | range($all | length) as $i
 | $all[$i] as $s | $numbers[$i] as $n
 | ($s.full | ltrimstr("/") | ltrimstr("/")) + if $n > 1 then "#\($n)" else "" end | . as $suite
-| $s.cases | tests($s.name; $suite)[]
-| if .line then {refuse: "\($file): line \(.line): \(.row | quote) has no time",
-    next: "have the test runner write the times of the tests"} else . end
+| $s.cases | tests($s.name; $suite)[] | if .case then .row as $row | .case | ([.elements[].name]) as $inner
+  | if any($inner[]; . == "skipped") or (.attributes.status | IN("notrun", "disabled")) then {row: $row, skipped: true}
+    elif any($inner[]; IN("failure", "error")) then {row: $row, failed: true}
+    elif (.attributes.time // "") == "" then {refuse: "\($file): line \(.line): \($row | quote) has no time",
+      next: "have the test runner write the times of the tests"}
+    elif (.attributes.time | num) == 0 then {row: $row, left_out: "0 by a coarse clock"} # rounded
+    else {row: $row, metric: "duration", unit: "s", value: (.attributes.time | num), suite: $suite} end
+  else . end
