@@ -31,7 +31,7 @@ const (
 
 const again = "write the file again with the harness"
 
-// Sniff reports by the first bytes of a file whether it is of a harness. With json they have to be JSON up to their end.
+// Sniff reports by the first bytes of a file whether it is of a harness. With json they must be JSON up to their end.
 func Sniff(head []byte, json bool) bool {
 	head, _ = io.ReadAll(cells.UTF8(bytes.NewReader(head)))
 	if json && !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {

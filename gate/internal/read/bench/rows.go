@@ -117,9 +117,9 @@ func (r *reading) take(output any) {
 	_, named := x["row"]
 	switch {
 	case x.text("refuse") != "":
-		why := x.text("refuse")
-		r.refuse(model.Refuse(model.Kind(cmp.Or(x.text("kind"), string(model.BadValue))), cmp.Or(x.text("next"), r.next),
-			"%s", strings.ToValidUTF8(why[:min(len(why), longest)], "")))
+		why, kind := x.text("refuse"), model.Kind(cmp.Or(x.text("kind"), string(model.BadValue)))
+		r.refuse(model.Refuse(kind, cmp.Or(x.text("next"), r.next), "%s",
+			strings.ToValidUTF8(why[:min(len(why), longest)], "")))
 	case !named || !r.named(name) || !r.named(cmp.Or(x.text("suite"), name)):
 	case x["skipped"] != nil && x["skipped"] != false:
 		r.leave(name, model.Skipped)

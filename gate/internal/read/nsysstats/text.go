@@ -48,7 +48,7 @@ func (s *lines) next() (string, error) {
 		s.starts = nil
 	case s.starts != nil:
 		s.text = cells.CSV(cells.Cut(s.text, s.starts)...)
-	case !s.last && strings.IndexAny(s.text, "TS") == strings.IndexFunc(s.text, func(c rune) bool { return c != ' ' }) &&
+	case !s.last && strings.IndexAny(strings.TrimLeft(s.text, " "), "TS") == 0 &&
 		printedHeader().MatchString(s.text):
 		ahead, _ := s.in.Peek(s.in.Size()) // an error comes with the next line
 		under, _, _ := strings.Cut(string(ahead), "\n")

@@ -60,7 +60,7 @@ var formats = []Format{
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
 		}},
 	{Name: "JSON of a benchmark harness", benchmarks: true, read: readBenchmarks, Suffixes: benchmarkSuffixes,
-		sniff: func(_ string, head []byte) bool { return bench.Sniff(head, true) }}, // before tables: it has no lines of one
+		sniff: func(_ string, head []byte) bool { return bench.Sniff(head, true) }}, // no line of it is of a table
 	{Name: "trace or key_averages table of torch.profiler",
 		Gives:    "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run",
 		Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
