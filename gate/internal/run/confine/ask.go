@@ -37,14 +37,13 @@ type failure struct {
 
 func (f *failure) Error() string { return f.Text }
 
-func (f *failure) Unwrap() (in []error) {
-	if f.Refusal != nil {
-		in = append(in, f.Refusal)
-	}
-	if f.Errno != 0 {
-		in = append(in, f.Errno)
-	}
-	return in
+// Is and As see through to these two. A list of errors to unwrap would be that of several failures.
+func (f *failure) Is(target error) bool {
+	return f.Refusal != nil && errors.Is(f.Refusal, target) || f.Errno != 0 && errors.Is(f.Errno, target)
+}
+
+func (f *failure) As(target any) bool {
+	return f.Refusal != nil && errors.As(f.Refusal, target) || f.Errno != 0 && errors.As(f.Errno, target)
 }
 
 // readers are the functions that read files of others, by their modes.
