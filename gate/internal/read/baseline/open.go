@@ -43,6 +43,15 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return IsFile(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
+	for _, e := range listed {
+		if e.Type().IsRegular() {
+			continue
+		}
+		inside, _ := os.ReadDir(filepath.Join(dir, e.Name()))
+		if slices.ContainsFunc(inside, func(e os.DirEntry) bool { return IsFile(e.Name()) }) {
+			return nil, fmt.Errorf("%s holds another baseline, %s; move that beside it", dir, e.Name())
+		}
+	}
 	listed = slices.DeleteFunc(listed, func(e os.DirEntry) bool {
 		return e.IsDir() || strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix)
 	})

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -60,6 +61,14 @@ func (f *format) besideIt(file string) (any, error) {
 		}
 	}
 	return nil, nil
+}
+
+// Units reports whether files of a harness are read with a file of this name, for units.
+func Units(name string) bool {
+	return slices.ContainsFunc(formats(), func(of func() (*format, error)) bool {
+		f, err := of()
+		return err == nil && f.beside == name
+	})
 }
 
 // formats are those of harnesses, each parsed when it is first asked for.

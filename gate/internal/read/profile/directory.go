@@ -41,6 +41,7 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 		if err != nil {
 			return err
 		}
+		l.below = nil
 	}
 	if err := distinct(l.found); err != nil {
 		return err
@@ -73,9 +74,17 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 				dir+": its files have no benchmark in common, so that they are of one process")
 		}
 	}
+	if l.found[0].format.benchmarks {
+		l.left = slices.DeleteFunc(l.left, bench.Units)
+	}
 	if len(l.left) > 0 {
 		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir,
 			strings.Join(l.left, ", ")))
+	}
+	l.below = slices.DeleteFunc(l.below, func(name string) bool { return !Holds(filepath.Join(dir, name)) })
+	if len(l.below) > 0 {
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: its directories are not looked into: %s", dir,
+			strings.Join(l.below, ", ")))
 	}
 	return nil
 }
@@ -121,12 +130,13 @@ type entry struct {
 var doubtful = []string{".json", ".json.gz", ".xml", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
 type listing struct {
-	of            Tools
-	found         []entry
-	left          []string // names of files that may have been meant as profiles
-	unknown       []string // paths of files of no format
-	beside        rankStatuses
-	others, below int // other files, and directories
+	of      Tools
+	found   []entry
+	left    []string // names of files that may have been meant as profiles
+	unknown []string // paths of files of no format
+	beside  rankStatuses
+	others  int      // other files
+	below   []string // names of directories
 }
 
 // list finds the profiles of a directory, or of one of a rank, and the names of other files that may have been meant as
@@ -190,13 +200,21 @@ func (l *listing) irregular(path string, directory, ofRank bool) error {
 		l.unknown = append(l.unknown, inside.unknown...)
 		return err
 	case directory:
-		l.below++
+		l.below = append(l.below, name)
 	case formatNamed(name) != nil || ends(name, reports...):
 		return model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", path)
 	default:
-		l.others++
+		l.other(name)
 	}
 	return nil
+}
+
+// other counts a file that is no profile, and names it where it may have been meant as one.
+func (l *listing) other(name string) {
+	l.others++
+	if ends(name, doubtful...) {
+		l.left = append(l.left, name)
+	}
 }
 
 func (l *listing) take(files []string) error {
@@ -211,19 +229,16 @@ func (l *listing) take(files []string) error {
 		return cmp.Or(damaged(files[0]),
 			error(model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])))
 	case !l.beside.take(files[0]):
-		l.others++
+		l.other(name)
 		l.unknown = append(l.unknown, files...)
-		if ends(name, doubtful...) {
-			l.left = append(l.left, name)
-		}
 	}
 	return nil
 }
 
 // holdsNothing refuses a directory without a profile. One of directories is most often one too high.
-func holdsNothing(dir string, others, below int) error {
+func holdsNothing(dir string, others int, below []string) error {
 	what := measure.Count(others, "other file")
-	if below > 0 {
+	if len(below) > 0 {
 		what += ", and its directories are not looked into"
 	}
 	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
