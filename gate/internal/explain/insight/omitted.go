@@ -10,25 +10,37 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // noDirection is why rows of an unknown unit are not judged without a rule.
 const noDirection = "unknown unit"
 
-// omitted names what the files of both sides hold and nothing judges, and the rows that only some runs have.
+// omitted names what the files and outputs of both sides hold and nothing judges, and the rows that only some runs have.
 func omitted(d *decide.Decision, x *result.Report) {
-	judged := map[measure.Subject]bool{} // by a rule
+	judged, directed := map[measure.Subject]bool{}, map[measure.Subject]bool{} // by a rule
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		judged[f.Subject()] = judged[f.Subject()] || f.Metric == measure.Value.Name
+		judged[f.Subject()] = true
+		directed[f.Subject()] = directed[f.Subject()] || f.Metric == measure.Value.Name
 	}
 	sessions := slices.Concat(d.Base, d.Head)
 	var without []model.LeftOut
 	for i := range sessions {
 		for j := range sessions[i].Series {
 			s := &sessions[i].Series[j]
-			if s.Metric.Name == measure.Value.Name && s.Subject.Scope == measure.ScopeBenchmark && !judged[s.Subject] {
+			if s.Subject.Scope != measure.ScopeBenchmark && s.Subject.Scope != measure.ScopeOutput {
+				continue
+			}
+			limit, name := d.Policy.Limit(s.Subject, s.Metric), s.Subject.Name
+			if judged[s.Subject] { // in another metric
+				name += " " + s.Metric.Title()
+			}
+			switch {
+			case s.Metric.Name == measure.Value.Name && !directed[s.Subject]:
 				without = append(without, model.LeftOut{Name: s.Subject.Name, Why: noDirection})
+			case limit.Severity == thresholds.Ignore:
+				without = append(without, model.LeftOut{Name: name, Why: "ignored by " + limit.Rule})
 			}
 		}
 	}
