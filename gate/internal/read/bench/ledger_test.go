@@ -193,10 +193,22 @@ func TestSettings(t *testing.T) {
 		`"num_prompts":10,"completed":10,"total_input_tokens":50,"total_output":1000,`://
 		"input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
 		`"completed":10,"duration":2.5,`: "completed=10 duration=2.5",
+		`"dtype":"fp8","kv_cache_dtype":"auto","quantization":null,`: "dtype=fp8 kv_cache_dtype=auto quantization=none",
 	} {
 		s, err := Read(strings.NewReader(serve(more)), "a.json")
 		if err != nil || s.Mode != want {
 			t.Errorf("%s %q, %v; want %q", more, s.Mode, err, want)
+		}
+	}
+}
+
+// TestModel has the model of a file of llama-bench as a setting, without its directory.
+func TestModel(t *testing.T) {
+	const test = `{"model_filename":"%s","model_type":"l","n_gen":16,"avg_ts":%d}`
+	for models, want := range map[[2]string]string{{"/a/m.gguf", "/a/m.gguf"}: "model=m.gguf", {"m", "o"}: ""} {
+		s, err := Read(strings.NewReader(fmt.Sprintf("["+test+","+test+"]", models[0], 1, models[1], 2)), "a.json")
+		if err != nil || s.Mode != want {
+			t.Errorf("%v: %+v, %v; want %q", models, s, err, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -130,13 +131,19 @@ func nameSuites(s *model.Session) {
 	s.SortSeries()
 }
 
-// tests gives the rows of test cases of JUnit with a time and nothing in them, and names the other cases. The arguments
-// are the suite before the name of a case without a class, and that of the rows. jq alone takes five times as long.
+// tests gives the rows of test cases of JUnit with a time and nothing in them, and names the other cases, several of one
+// name with a number. The arguments are the suite before the name of a case without a class, and that of the rows. jq
+// alone takes five times as long.
 func tests(cases any, arguments []any) any {
+	seen := map[string]int{}
 	return measure.Map(cases.([]any), func(v any) any {
 		attributes := v.(map[string]any)["attributes"].(map[string]any)
 		text := func(name string) string { s, _ := attributes[name].(string); return s }
 		row := strings.TrimPrefix(cmp.Or(text("classname"), arguments[0].(string))+"."+text("name"), ".")
+		seen[row]++
+		if n := seen[row]; n > 1 {
+			row += fmt.Sprintf("#%d", n)
+		}
 		seconds, err := strconv.ParseFloat(strings.TrimSpace(text("time")), 64)
 		if err != nil || seconds == 0 || text("status") != "" || len(v.(map[string]any)["elements"].([]any)) > 0 {
 			return map[string]any{"row": row, "case": v}

@@ -115,7 +115,8 @@ func meaningOf(name string) (x meaning) {
 var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_requests|total_requests|request_rate|` +
 	`burstiness|(?:max_|num_)?concurrency|num_workers|users|vus_max|batch_size|` +
 	`(?:\w+_)?(?:input|output|prefix|question|prompt|isl|osl|max|sharegpt_output)_(?:len|length|tokens)|isl|osl|` +
-	`random_range_ratio|(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus)$`)
+	`random_range_ratio|(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus|` +
+	`(?:kv_cache_)?dtype|quantization)$`)
 
 // knownNames says which names a file of one's own may have.
 func knownNames() string {

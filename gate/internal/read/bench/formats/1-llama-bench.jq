@@ -1,5 +1,5 @@
 # llama-bench, JSON, JSON lines or CSV: tokens per second of each test. Its name has the settings that are not usual, and
-# those that differ between tests of one name.
+# those that differ between tests of one name. The model of a file is a setting.
 module {name: "llama-bench", known: "(?:avg|stddev|samples)_(?:ns|ts)|build_number|n_\\w+|no_\\w+|flash_attn|main_gpu|use_\\w+|tensor_split|embeddings|poll|cpu_strict|prio|fit_\\w+|model_(?:size|n_params)|\\w*_offload|devices"};
 def is: $columns[0] == "build_commit"
   or (if type == "array" then .[0] else . end | type == "object" and has("model_filename") and has("avg_ts"));
@@ -13,5 +13,6 @@ def name:
     | .[0] as $key | text($key) as $v | select($v != "" and (.[1:] | index($v)) == null) | " \($key)=\($v)"] | add // "");
 [(if type == "object" then [.] else . end)[] | map_values(tostring) | {test: ., name: name}] as $all
 | ($all | told_apart("^(?:avg|stddev|samples)_|^test_time$")) as $names
-| range($all | length) as $i | $all[$i].test as $t
-| {row: $names[$i], metric: "item_rate", value: ($t.avg_ts | num), start: $t.test_time, gpu: (($t.gpu_info // "") | split(", ")[0])}
+| ([$all[].test.model_filename // empty] | unique | if length == 1 then {load: {model: .[0]}} else empty end),
+  (range($all | length) as $i | $all[$i].test as $t
+| {row: $names[$i], metric: "item_rate", value: ($t.avg_ts | num), start: $t.test_time, gpu: (($t.gpu_info // "") | split(", ")[0])})

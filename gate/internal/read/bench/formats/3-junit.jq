@@ -1,5 +1,5 @@
 # JUnit: the time of each test in seconds. Tests of one name in several suites have the suite in their names, and several
-# suites of one name, such as each run of pytest in a joined file, a number.
+# suites of one name, such as each run of pytest in a joined file, or tests of one name in a suite, a number.
 module {name: "JUnit",
   known: "time|tests|failures|errors|skipped|disabled|assertions|id|line|timestamp|hostname|version|retries|rerun|flakes|classname"};
 def is: type == "object" and (.name | IN("testsuites", "testsuite"))
@@ -10,7 +10,7 @@ def suites($around): .elements[] | select(.name != "testcase")
     else suites($around) end;
 [{elements: [.]} | suites("")] as $all | ([$all[].full] | numbered) as $numbers | range($all | length) as $i
 | $all[$i] as $s | $numbers[$i] as $n
-| ($s.full | ltrimstr("/") | ltrimstr("/")) + if $n > 1 then "#\($n)" else "" end | . as $suite
+| ($s.full | ltrimstr("/") | ltrimstr("/")) + nth_of($n) | . as $suite
 | $s.cases | tests($s.name; $suite)[] | if .case then .row as $row | .case | ([.elements[].name]) as $inner
   | if any($inner[]; . == "skipped") or (.attributes.status | IN("notrun", "disabled")) then {row: $row, skipped: true}
     elif any($inner[]; IN("failure", "error")) then {row: $row, failed: true}
@@ -19,3 +19,4 @@ def suites($around): .elements[] | select(.name != "testcase")
     elif (.attributes.time | num) == 0 then {row: $row, left_out: "0 by a coarse clock"} # rounded
     else {row: $row, metric: "duration", unit: "s", value: (.attributes.time | num), suite: $suite} end
   else . end
+

@@ -2,6 +2,7 @@
 
 # num makes a number of a text of one, and leaves another text as it is.
 def num: if type == "string" then (trim | tonumber? // .) else . end;
+def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def settings: with_entries(select((.key | setting // "") != ""));
 def entries_of($names): $names[] as $n | select(has($n)) | {key: $n, value: .[$n]};
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
