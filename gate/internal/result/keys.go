@@ -13,6 +13,7 @@ import (
 const (
 	KeyAttribute     = "attribute"
 	KeyBaseNotNeeded = "base-not-needed"
+	KeyBoundsBroken  = "bounds-broken"
 	KeyCountFromZero = "count-from-zero"
 	KeyHostDenied    = "host-denied"
 	KeyIncreased     = "increased-count"

@@ -30,7 +30,7 @@ var (
 	_ = result.Keyed(result.KeyWithAll, WithAll{}, "All kernels moved by about as much.")
 	_ = result.Keyed("unbounded", Unbounded{}, "The head lacks a metric that the policy bounds.")
 	_ = result.Keyed("bounds-kept", BoundsKept{}, "The head's value is within the policy's bounds.")
-	_ = result.Keyed("bounds-broken", BoundsBroken{}, "The head's value is outside the policy's bounds.")
+	_ = result.Keyed(result.KeyBoundsBroken, BoundsBroken{}, "The head's value is outside the policy's bounds.")
 	_ = result.Keyed("one-sided", OneSided{}, "A side lacks a metric that the policy limits.")
 	_ = result.Keyed("replaced", Replaced{}, "Other kernels take the place of one that is gone.")
 	_ = result.Keyed("replaces", Replaces{}, "A new kernel takes the place of others.")

@@ -5,6 +5,7 @@ package align
 import (
 	"cmp"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,9 +94,14 @@ var sessionRefusals = []Refusal[*sides]{
 			return model.OneSided(b.Mode, h.Mode)+model.OneSided(h.Mode, b.Mode) != ""
 		},
 		func(b, h *model.Session) (string, string) {
-			side, setting := "baseline", model.OneSided(b.Mode, h.Mode)
+			side, setting, other := "baseline", model.OneSided(b.Mode, h.Mode), h
 			if setting == "" {
-				side, setting = "head", model.OneSided(h.Mode, b.Mode)
+				side, setting, other = "head", model.OneSided(h.Mode, b.Mode), b
+			}
+			at := strings.LastIndexByte(setting, '=')
+			if name := path.Base(setting[:at]); swept(other, name) {
+				return "the loads differ in " + name + ": " + setting[at+1:] + " in the " + side + ", several on the other side",
+					"measure both sides under the same load"
 			}
 			return "only the " + side + " names " + setting + ", so that the loads may differ",
 				"measure both sides with one version of the tool and with the same options"
@@ -251,6 +257,14 @@ func differ(name string, kind model.Kind, when func(b, h *model.Session) bool,
 	}
 	return Refusal[*sides]{name, kind, func(s *sides) bool { b, _ := find(s); return b != nil },
 		func(s *sides) (string, string) { return says(find(s)) }}
+}
+
+// swept reports whether a session has loads that differ in a setting: it is in the names of rows, or of settings.
+func swept(s *model.Session, setting string) bool {
+	holds := func(text string) bool {
+		return strings.Contains(strings.NewReplacer("/", " ", ",", " ").Replace(" "+text), " "+setting+"=")
+	}
+	return holds(s.Mode) || slices.ContainsFunc(s.Series, func(x model.Series) bool { return holds(x.Subject.Name) })
 }
 
 // unlike is the first setting of a load, or of the profiler, that differs.

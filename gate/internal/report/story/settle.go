@@ -12,7 +12,7 @@ import (
 )
 
 // Allow is the next step of a gate that fails, where no command accepts the change.
-const Allow = `mend it, or allow it by a rule in nsgate.toml: a larger max, or severity = "warn"`
+const Allow = `mend it, or allow it by a rule in the policy file: a larger max, or severity = "warn"`
 
 // settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build
 // measured beside the head, with the time that it takes by the runs of this measurement.
@@ -24,14 +24,23 @@ func (v *Story) settle() {
 		v.Next = []string{Allow}
 	case r.Undecided:
 		step := cmp.Or(v.moreRuns(v.decidingRuns()), reason.BesideHead)
-		if step == reason.BesideHead && r.Paired {
-			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure both builds again, on a quiet host and with more runs")
+		if bounds := v.boundsOpen(); step == reason.BesideHead && (r.Paired || bounds) {
+			what := "both builds"
+			if bounds {
+				what = "the head"
+			}
+			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure "+what+" again, on a quiet host and with more runs")
 		}
 		v.Next = []string{step}
 	}
 	if call := v.paired(); call != "" {
 		v.Next = measure.Map(v.Next, func(step string) string { return stepBy(step, call) })
 	}
+}
+
+// boundsOpen reports whether bounds of the head's own values, which no base build tells, are all that is open.
+func (v *Story) boundsOpen() bool {
+	return !slices.ContainsFunc(v.Open, func(c Cause) bool { return c.Lead().F.ReasonKey != result.KeyBoundsBroken })
 }
 
 // decidingRuns is the number of runs a side that would decide the open causes, 0 for none. Where runs leave one open,

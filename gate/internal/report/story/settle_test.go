@@ -18,6 +18,8 @@ func TestSettle(t *testing.T) {
 	}
 	other := open()
 	other[0].Kernel, other[0].Name = "l", "l"
+	bound := open()
+	bound[0].Kernel, bound[0].Name, bound[0].ReasonKey = "m", "m", result.KeyBoundsBroken
 	more := result.Remark{Key: result.KeyMoreRuns, Args: result.Args{"runs": result.Number(12)}}
 	spent := &result.Spent{Total: 50e9, Runs: 5}
 	calls := result.Calls{Runs: "nsgate check N {runs} -w a", Paired: "nsgate check P -w a", Needs: "base set"}
@@ -37,6 +39,9 @@ func TestSettle(t *testing.T) {
 		{&calls, true, open(), "nsgate check N 10 -w a (about 3 min)"},
 		{nil, true, open(), "measure both builds again, on a quiet host and with more runs"},
 		{nil, false, open(more), "measure the base build beside the head"},
+		{nil, false, bound, "measure the head again, on a quiet host and with more runs"},
+		{&calls, false, bound, "nsgate check N 10 -w a (about 100 s)"},
+		{nil, false, append(open(more), bound...), "measure the base build beside the head"},
 	} {
 		r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: c.findings, Calls: c.calls,
 			Paired: c.paired, Spent: spent, Head: result.Side{Runs: 5}}
