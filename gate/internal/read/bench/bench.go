@@ -64,7 +64,7 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows",
 			name)
 	}
-	r := &reading{file: name, next: f.next, loadOf: map[string]*load{}, taken: map[string]bool{},
+	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
 		units: map[[3]string]unit{}}
 	r.in.Tool = f.name
 	r.begin(map[string]any{}, true)

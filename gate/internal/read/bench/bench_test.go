@@ -247,6 +247,7 @@ func TestRead(t *testing.T) {
 		{"serving metrics twice", "a.json", `{"p99_ttft_ms":20,"ttft_p99_ms":21}`,
 			"ttft_p99_ms: the file has another value of it"},
 		{"serving metrics twice the same", "a.json", `{"p99_ttft_ms":20,"ttft_p99_s":0.02}`, "p99 TTFT duration 2e+07"},
+		{"serving metrics below zero", "a.json", `{"p99_ttft_ms":-5,"tokens_per_s":5}`, "p99_ttft_ms: -5 is no measurement"},
 		{"serving metrics of zero", "a.json", `{"p99_ttft_ms":0,"tokens_per_s":5}`, "a time of 0 is no measurement"},
 		{"serving metrics not a number", "a.json", `{"p99_ttft_ms":NaN,"tokens_per_s":5}`,
 			`p99_ttft_ms: "NaN" is no number`},

@@ -68,6 +68,7 @@ type load struct {
 type reading struct {
 	file    string
 	next    string // step after a refusal
+	own     string // filter of the user, "" for a format of a harness
 	in      model.Environment
 	start   time.Time
 	loads   []*load
@@ -257,14 +258,16 @@ func (r *reading) number(x row) {
 		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
 	}
 	for _, v := range all {
-		value, ok := float(v)
-		switch value *= u.factor; {
+		given, ok := float(v)
+		value := given * u.factor
+		switch {
 		case v == nil:
 			r.bad(where(), "it has no value")
 		case !ok:
-			r.bad(where(), "%s is no number%s", short(v), result.Given(numeric(v), " but a text: add | tonumber"))
+			own := result.Given(r.own, ": add | tonumber")
+			r.bad(where(), "%s is no number%s", short(v), result.Given(numeric(v), " but a text", own))
 		case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
-			r.bad(where(), "%v is no measurement", value)
+			r.bad(where(), "%v is no measurement", given)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
 			r.bad(where(), "a time of 0 is no measurement")
 		case x["once"] == true && len(n.values) > 0 && n.values[0] != value:
