@@ -117,6 +117,7 @@ var conditions = map[string]func(*Failure) bool{
 	"range":               scoped(measure.ScopeRange),
 	"step, profiler":      func(f *Failure) bool { return f.Part == "profiler" },
 	"step, some steps":    metric(measure.MeanStep),
+	"step, one part":      allOf(metric(measure.StepTime), func(f *Failure) bool { return f.Part != "" }),
 	"step, no cause":      anyOf(metric(measure.StepTime), metric(measure.RunTime)),
 	"GPU time, no kernel": metric(measure.GPUTime),
 	"anything":            func(*Failure) bool { return true },

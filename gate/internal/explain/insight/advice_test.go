@@ -167,6 +167,7 @@ func TestDo(t *testing.T) {
 		{"range", "", Failure{}, []*result.Finding{slowerBy(measure.ScopeRange, "forward", measure.GPUTime, 1, 2)}},
 		{"step", "profiler", Failure{Part: "profiler"}, []*result.Finding{grown(measure.StepTime)}},
 		{"step", "some steps", Failure{}, []*result.Finding{grown(measure.MeanStep)}},
+		{"step", "one part", Failure{Part: "copies"}, []*result.Finding{grown(measure.StepTime)}},
 		{"step", "no cause", Failure{}, []*result.Finding{grown(measure.StepTime)}},
 		{"GPU time", "no kernel", Failure{}, []*result.Finding{grown(measure.GPUTime)}},
 		{"anything", "", Failure{}, []*result.Finding{grown(measure.SMActive)}},
