@@ -57,7 +57,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, missing := os.Stat(path); missing != nil {
-				err = fmt.Errorf("%s is neither a file nor a git revision", path)
+				err = absent(ctx, path)
 			}
 		}
 		switch {
@@ -89,6 +89,20 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	}
 	return base, head, headErr
 }
+
+// absent is the error of a side that is not there.
+func absent(ctx context.Context, path string) error {
+	switch {
+	case path == "-":
+		return errStandardInput
+	case ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true":
+		return fmt.Errorf("%s is neither a file nor a git revision that this shallow clone holds: git fetch --unshallow",
+			path)
+	}
+	return fmt.Errorf("%s is neither a file nor a git revision", path)
+}
+
+var errStandardInput = errors.New("standard input is not read: write it to a file, and name that")
 
 // openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal.
 func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path string) (*profile.Recording, error) {

@@ -27,6 +27,9 @@ import (
 func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*result.Summary, error) {
 	r, all, err := opened(ctx, tools, rule, path)
 	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
+		if path == "-" {
+			return nil, errStandardInput
+		}
 		return nil, fmt.Errorf("there is no file or directory %s", path)
 	}
 	if err != nil {

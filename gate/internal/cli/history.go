@@ -53,7 +53,7 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	}
 	switch {
 	case len(histories) == 0:
-		err := fmt.Errorf("no session of workload %q was recorded yet, and no file is given", workload)
+		err := fmt.Errorf("no session of workload %q was recorded yet (nsgate record), and no file is given", workload)
 		return cmp.Or(v.missing(), error(&exit{code: ExitNoVerdict, err: err}))
 	case len(histories) > 1 && v.format != "text":
 		dirs = append(dirs, "--format text has all")
