@@ -71,7 +71,7 @@ var rootKeys = []key[Policy]{
 	{"undecided", `"warn"`, `"fail"`, "result of undecided comparisons: exit code 0 or 3",
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"shadow", "false", "true",
-		"whether any verdict exits with 0, and those of the default branch are counted",
+		"whether any verdict of a check exits with 0, and those of the default branch are counted",
 		func(p *Policy) field { return boolean(&p.Shadow) }},
 	{"max_age", `"90d"`, `"30d"`, "age of the newest session from which reports warn",
 		func(p *Policy) field { return age(&p.MaxAge) }},

@@ -50,6 +50,11 @@ func (v *checkOptions) check(e *env, g *given) error {
 	if v.save != "" && err == nil {
 		err = new(thresholds.Workload).Set("name", v.save, "")
 	}
+	if name := cmp.Or(v.save, v.against); name != "" && err == nil { // before anything is measured
+		if _, err = app.KeptRoot(name); err != nil {
+			return usageError("%s is kept in the user's cache: %v; set one of them", name, err)
+		}
+	}
 	if err != nil || v.against == "" {
 		return err
 	}

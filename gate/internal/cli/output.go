@@ -74,6 +74,9 @@ func (v *given) known(source, format string) error {
 	if long := shortNames[format]; slices.Contains(v.formats, long) {
 		near = "did you mean " + long + "? "
 	}
+	if filepath.Ext(format) == ".jq" && v.fs.Lookup("report") != nil {
+		near = "a filter writes a file: --report " + format + "=FILE; "
+	}
 	return usageError("%s: unknown format %q; %sknown are %s", source, format, near, strings.Join(v.formats, ", "))
 }
 
