@@ -58,8 +58,8 @@ var sessionRefusals = []Refusal[*sides]{
 	{"other profiler", model.OtherProfiler, func(s *sides) bool { return len(s.ofProfiler) == 0 },
 		func(s *sides) (string, string) {
 			return "the baseline was measured with " + string(s.base[0].Profiler()) + ", the head with " +
-					string(s.newest().Profiler()) + ": they time the same kernel differently",
-				"measure both sides with the same profiler"
+					string(s.newest().Profiler()) + ": they measure differently",
+				"measure both sides with the same tool"
 		}},
 	{"other GPU", model.OtherGPU, func(s *sides) bool {
 		return len(s.fits) == 0 || slices.ContainsFunc(s.head, s.otherGPU)
