@@ -39,7 +39,7 @@ func (r WarnOnly) String() string { return "the policy only warns of it (" + r.R
 type UnderCost struct{ Cost, Least result.Number }
 
 func (r UnderCost) String() string {
-	return "costs " + r.Cost.Percent() + " of the step, less than the " + r.Least.Percent() +
+	return "costs " + r.Cost.Percent() + " of the time, less than the " + r.Least.Percent() +
 		" that fail a gate, so it does not fail the gate"
 }
 

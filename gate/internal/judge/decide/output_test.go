@@ -158,6 +158,10 @@ func TestUnprofiledRunsSayNothingOfKernels(t *testing.T) {
 					t.Errorf("%d and %d unprofiled runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
 				}
 				got.HeadSessions, got.Base.Unprofiled, got.Head.Unprofiled = nil, 0, 0
+				if len(got.Notes) != 1 || len(got.Remarks) != 1 {
+					t.Errorf("%q, not that the rule ignores the output", got.Notes)
+				}
+				got.Notes, got.Remarks = nil, nil
 				if diff := cmp.Diff(want, got, cmp.Comparer(func(a,
 					b result.Number) bool {
 					return a == b || !a.Known() && !b.Known()
