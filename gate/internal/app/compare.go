@@ -92,14 +92,13 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 
 // absent is the error of a side that is not there.
 func absent(ctx context.Context, path string) error {
-	switch {
-	case path == "-":
+	lacks := ""
+	if path == "-" {
 		return errStandardInput
-	case ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true":
-		return fmt.Errorf("%s is neither a file nor a git revision that this shallow clone holds: git fetch --unshallow",
-			path)
+	} else if ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true" {
+		lacks = " that this shallow clone holds: git fetch --unshallow"
 	}
-	return fmt.Errorf("%s is neither a file nor a git revision", path)
+	return fmt.Errorf("%s is neither a file nor a git revision%s", path, lacks)
 }
 
 var errStandardInput = errors.New("standard input is not read: write it to a file, and name that")

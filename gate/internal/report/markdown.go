@@ -119,7 +119,7 @@ func topMarkdown(b story.Top, heading string) string {
 	case word == "":
 		return heading + " nsgate: " + prose(b.Text) + "\n"
 	case heading == "##":
-		heading += " " + b.Icon + " nsgate: " + word + story.Wrapped(" · ", result.Given(b.Workload, code(b.Workload)), "")
+		heading += " " + b.Icon + " nsgate: " + word + result.Given(b.Workload, " · ", code(b.Workload))
 	default:
 		heading += " " + b.Icon + " " + code(b.Workload) + ": " + word
 	}

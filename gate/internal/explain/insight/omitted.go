@@ -16,7 +16,7 @@ import (
 // noDirection is why rows of an unknown unit are not judged without a rule.
 const noDirection = "unknown unit"
 
-// omitted names what the files and outputs of both sides hold and nothing judges, and the rows that only some runs have.
+// omitted names numbers of files and outputs of both sides that nothing judges, and rows that only some runs have.
 func omitted(d *decide.Decision, x *result.Report) {
 	judged, directed := map[measure.Subject]bool{}, map[measure.Subject]bool{} // by a rule
 	for i := range d.Findings {

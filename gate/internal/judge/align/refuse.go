@@ -100,8 +100,8 @@ var sessionRefusals = []Refusal[*sides]{
 			}
 			at := strings.LastIndexByte(setting, '=')
 			if name := path.Base(setting[:at]); swept(other, name) {
-				return "the loads differ in " + name + ": " + setting[at+1:] + " in the " + side + ", several on the other side",
-					"measure both sides under the same load"
+				return "the loads differ in " + name + ": " + setting[at+1:] + " in the " + side +
+					", several on the other side", "measure both sides under the same load"
 			}
 			return "only the " + side + " names " + setting + ", so that the loads may differ",
 				"measure both sides with one version of the tool and with the same options"

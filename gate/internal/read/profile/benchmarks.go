@@ -17,10 +17,10 @@ import (
 // mostFiles bounds the files and directories of one run that are looked at.
 const mostFiles = 10_000
 
-// Benchmarks reads a file that a benchmark harness wrote in one process, nil for a report of nsgate. Others are refused.
+// Benchmarks reads a file that a harness wrote in one process, nil for a report of nsgate. Others are refused.
 func Benchmarks(file string) (*model.Session, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return nil, model.Refuse(model.NoFile, "name the files in it, or a baseline by --baseline", "%s is a directory", file)
+		return nil, model.Refuse(model.NoFile, "name the files in it", "%s is a directory", file)
 	}
 	f, err := formatOf(file)
 	switch {
@@ -31,8 +31,9 @@ func Benchmarks(file string) (*model.Session, error) {
 	case f != nil && f.own || ends(file, ".html"):
 		return nil, nil
 	}
-	return nil, cmp.Or(damaged(file), unknownResults(file), error(model.Refuse(model.OtherFormat, "name reports of nsgate, or results of the "+
-		"harnesses in `nsgate help benchmarks`", "%s is neither a saved report nor a result of a harness", file)))
+	return nil, cmp.Or(damaged(file), unknownResults(file), error(model.Refuse(model.OtherFormat,
+		"name reports of nsgate, or results of the harnesses in `nsgate help benchmarks`",
+		"%s is neither a saved report nor a result of a harness", file)))
 }
 
 // benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files

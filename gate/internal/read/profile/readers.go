@@ -255,8 +255,8 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 			names = append(names, w.Workload)
 		}
 		if len(names) > 0 {
-			return model.Refuse(model.OtherFormat, "name a file of one of them: nsgate report FILE --workload NAME "+
-				"--output ONE.json writes it", "%s is about several workloads: %s", files[0], strings.Join(names, ", "))
+			return model.Refuse(model.OtherFormat, "let nsgate report write one of them into a file, and name that",
+				"%s is about several workloads: %s", files[0], strings.Join(names, ", "))
 		}
 		if len(r.HeadSessions) == 0 {
 			return model.Refuse(model.NoMeasurement, "save one of a check or compare that measured something",
