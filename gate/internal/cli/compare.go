@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/demo"
@@ -45,6 +46,10 @@ func (v *compareOptions) run(ctx context.Context, e *env, args arguments) error 
 		return err
 	}
 	verdict.Alone(r)
+	own := func(w thresholds.Workload) bool { return w.Threshold != nil && !v.fs.Changed("threshold") }
+	if i := slices.IndexFunc(p.Workloads, own); i >= 0 {
+		r.Warnings = append(r.Warnings, p.Workloads[i].Where+": its threshold does not hold in compare (--threshold)")
+	}
 	r.Reproduce = e.again("")
 	r.Calls = v.settling(e, r.Reproduce, p.For(""), "")
 	offerAccept(r, "", &v.reported, false, false)
