@@ -144,7 +144,7 @@ func Known(entries ...*Entry) []measure.Metric {
 			for j := range h.Series[i] {
 				if m := h.Series[i][j].Metric; m.Raw() != "" && !slices.Contains(raw, m) {
 					raw = append(raw, m)
-				} else if m.Name == measure.ItemRate.Name || m.Name == measure.Value.Name {
+				} else if m.OfResults() {
 					if own == nil {
 						own = map[string]measure.Metric{}
 					}

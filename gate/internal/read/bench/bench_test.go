@@ -316,7 +316,7 @@ func TestRead(t *testing.T) {
 			"is no file of a benchmark harness"},
 		{"memory that is free", "a.json",
 			`[{"name":"Free memory","unit":"MB","value":2},{"name":"Memory","unit":"MB","value":3}]`,
-			"Free memory value 2e+06, Memory memory 3e+06"},
+			"Free memory value 2, Memory memory 3e+06"},
 		{"UTF-16", "a.json", "\xff\xfe" + strings.Join(strings.Split(`[{"name":"a","unit":"ms","value":2}]`, ""),
 			"\x00") +
 			"\x00", "a duration 2e+06"},

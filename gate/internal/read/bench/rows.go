@@ -336,16 +336,11 @@ func unitOf(name, unit, direction string) (u unit) {
 			u.metric = known
 		}
 	}
-	switch {
-	case better == 2 || better == u.metric.Better:
-	case better == measure.Neither:
-		u.metric = measure.Value
-	default:
-		own := measure.MoreValue
-		if better == measure.Lower {
-			own = measure.LessValue
-		}
-		u.metric, _ = own.In(u.metric.Unit)
+	if better != 2 && better != u.metric.Better { // bounds of such a number are in the unit that the file gives
+		own := map[measure.Direction]measure.Metric{measure.Neither: measure.Value, measure.Lower: measure.LessValue,
+			measure.Higher: measure.MoreValue}[better]
+		u.metric, _ = own.In(strings.TrimSpace(x.unit))
+		u.factor = 1
 	}
 	return u
 }
