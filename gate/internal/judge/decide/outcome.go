@@ -44,6 +44,10 @@ var rules = []rule{
 		result.WithinLimit, never, plain(reason.Zero), nothing},
 	{"from zero, below the floor", func(x *evidence) bool { return x.base == 0 && x.mostHead <= x.floor },
 		result.BelowFloor, never, plain(reason.ZeroFloor), nothing},
+	{"from zero, for the better", func(x *evidence) bool {
+		return x.base == 0 && x.metric.Better == measure.Higher && x.leastHead > x.floor
+	},
+		result.Faster, never, plain(reason.FromZero), nothing},
 	{"from zero in some runs", func(x *evidence) bool { return x.base == 0 && x.leastHead <= x.floor },
 		result.Undecided, gating, plain(reason.FromZero), nothing},
 	{"count from zero", func(x *evidence) bool { return x.base == 0 && x.metric.Informational() && !x.gates },

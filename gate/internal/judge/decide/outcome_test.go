@@ -58,6 +58,8 @@ func TestRules(t *testing.T) {
 		{"from zero in some runs", edits{fromZero(0, 2), silent}, result.Undecided, harmless},
 		{"count from zero", edits{fromZero(2, 2), as(measure.SyncCalls), silent}, result.Slower, harmless},
 		{"from zero", edits{fromZero(2, 2)}, result.Slower, harmless},
+		{"from zero, for the better", edits{fromZero(2, 2), as(measure.Rate)}, result.Faster, harmless},
+		{"from zero in some runs", edits{fromZero(0, 2), as(measure.Rate)}, result.Undecided, undecided},
 		{"from zero", edits{fromZero(2, 2), as(measure.GPUTime)}, result.Slower, harmless},
 		{"not judged", edits{changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = tooFewRuns(1, 1) }},
 			result.Undecided,

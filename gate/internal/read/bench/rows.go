@@ -339,7 +339,7 @@ func unitOf(name, unit, direction string) (u unit) {
 	if better != 2 && better != u.metric.Better { // bounds of such a number are in the unit that the file gives
 		own := map[measure.Direction]measure.Metric{measure.Neither: measure.Value, measure.Lower: measure.LessValue,
 			measure.Higher: measure.MoreValue}[better]
-		u.metric, _ = own.In(strings.TrimSpace(x.unit))
+		u.metric, _ = own.In(strings.TrimSpace(unit))
 		u.factor = 1
 	}
 	return u
