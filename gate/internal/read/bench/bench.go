@@ -9,6 +9,7 @@ package bench
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"maps"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -27,9 +29,10 @@ const (
 	largest = 64 << 20
 	// longest is the length of a row's name in bytes up to which it is read.
 	longest = 1 << 10
-)
 
-const again = "write the file again with the harness"
+	again   = "write the file again with the harness"
+	sayWhat = "say with rows in the policy what its numbers are (`nsgate help benchmarks`)"
+)
 
 // Sniff reports by the first bytes of a file whether it is of a harness. With json they must be JSON up to their end.
 func Sniff(head []byte, json bool) bool {
@@ -61,7 +64,7 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 	case f == nil && d.kind == model.BadTable:
 		return nil, d.refusal(name, f)
 	case f == nil:
-		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows",
+		return nil, model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows",
 			name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
@@ -80,6 +83,8 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 		}, variables(d, name, beside)...)
 	}
 	switch {
+	case err != nil && d.err == nil && own == "" && !errors.As(err, new(filter.ErrBounds)):
+		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
 	case err != nil && d.err == nil:
 		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
 	case d.err != nil && model.KindOf(r.err) != model.OtherFormat && model.KindOf(r.err) != model.TooLarge:

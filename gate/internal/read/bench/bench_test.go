@@ -311,6 +311,92 @@ func TestRead(t *testing.T) {
 			"holds no measurement of BenchmarkTools.jl"},
 		{"llama-bench SQL", "a.sql", "CREATE TABLE IF NOT EXISTS test (\n  build_commit TEXT\n);\n",
 			"a.sql is the SQL of llama-bench"},
+		{"trtexec", "a.log", trtexecText, "mean GPU compute time gpu_duration 1.875e+06, mean enqueue time duration " +
+			"250000, mean latency duration 2.125e+06, median GPU compute time gpu_duration 1.75e+06, median enqueue " +
+			"time duration 187500, median latency duration 2.25e+06, p90 latency duration 2.375e+06, p99 GPU compute " +
+			"time gpu_duration 2.125e+06, p99 enqueue time duration 500000, p99 latency duration 2.4375e+06, " +
+			"throughput item_rate 523.125"},
+		{"trtexec of TensorRT 7", "a.log", trtexecOld, "mean latency duration 4.5e+06, median GPU compute time " +
+			"gpu_duration 4.125e+06, p99 latency duration 5.5e+06"},
+		{"trtexec failed", "a.log", strings.Replace(trtexecText, "PASSED", "FAILED", 1), "a.log: trtexec failed"},
+		{"trtexec twice", "a.log", trtexecText + strings.ReplaceAll(trtexecText, "523", "522"),
+			`"throughput": the file has another value of it`},
+		{"trtexec without a summary", "a.log", trtexecText[:300], "holds no measurement of trtexec"},
+		{"trtexec, times", "a.json", trtexecTimes, "median D2H latency duration 125000, median GPU compute time " +
+			"gpu_duration 1.625e+06, median H2D latency duration 250000, median end-to-end host latency duration " +
+			"2.5e+06, median latency duration 2e+06"},
+		{"trtexec before 8, times", "a.json", `[{"startInMs":1,"inMs":0,"computeMs":2,"outMs":0.5,"latencyMs":2.5}]`,
+			"median D2H latency duration 500000, median GPU compute time gpu_duration 2e+06, median latency duration " +
+				"2.5e+06"},
+		{"trtexec, layers", "a.json", `[{"count":9},{"name":"conv","timeMs":18,"averageMs":2,"medianMs":1.5,` +
+			`"percentage":100},{"name":"none","timeMs":0,"averageMs":0,"percentage":0}]`, "conv gpu_duration 1.5e+06"},
+		{"perf_analyzer", "a.csv", perfFile, "concurrency=1 inference throughput item_rate 812.5, concurrency=1 mean " +
+			"latency duration 1.25e+06, concurrency=1 mean server compute infer duration 700000, concurrency=1 p50 " +
+			"latency duration 1.2e+06, concurrency=1 p99 latency duration 1.5e+06, concurrency=4 inference " +
+			"throughput item_rate 1500, concurrency=4 mean server compute infer duration 900000, concurrency=4 p50 " +
+			"latency duration 1.25e+06, concurrency=4 p99 latency duration 1.55e+06"},
+		{"perf_analyzer of a language model", "a.csv", "Request Rate,Inferences/Second,Response Throughput," +
+			"Client Send,Client Recv,Avg First Token Latency,Avg Token-to-Token Latency\n10,150,123.5,2,3,3.5,2\n",
+			"inference throughput item_rate 150, mean first token latency duration 3500, mean token-to-token latency " +
+				"duration 2000, response throughput item_rate 123.5"},
+		{"perf_analyzer, one load twice", "a.csv", "Concurrency,Inferences/Second,Client Send\n1,150,2\n1,160,2\n",
+			"holds several loads of the same settings (concurrency=1)"},
+		{"Catch2", "a.xml", catchFile, "Fib/20 duration 14500.25, Fib/s/20 duration 5, Fib/s/20#2 duration 6"},
+		{"Catch2, version 2", "a.xml", `<Catch name="t"><Group name="t"><TestCase name="a"><BenchmarkResults name="b">` +
+			`<mean value="7"/></BenchmarkResults></TestCase></Group></Catch>`, "a/b duration 7"},
+		{"Catch2 without benchmarks", "a.xml", `<Catch2TestRun name="t"><TestCase name="a"/></Catch2TestRun>`,
+			"holds no measurement of Catch2"},
+		{"go test", "a.txt", goText, "BenchmarkA/n=8-8 duration 12346, BenchmarkA/n=8-8 allocs/op value 1, " +
+			"BenchmarkA/n=8-8 memory memory 12, BenchmarkB duration 2e+09, BenchmarkB tokens/s item_rate 250.5"},
+		{"go test -json", "a.json", `{"Action":"start","Package":"p"}{"Action":"output","Package":"p","Output":` +
+			`"BenchmarkA-8 \t"}{"Action":"output","Package":"p","Output":"       8\t  5 ns/op\n"}`,
+			"BenchmarkA-8 duration 5"},
+		{"go test of two packages", "a.txt", "pkg: a/b\nBenchmarkA 1 5 ns/op\npkg: c\nBenchmarkA 1 6 ns/op\n",
+			"a/b/BenchmarkA duration 5, c/BenchmarkA duration 6"},
+		{"go test, failed", "a.txt", goText + "panic: x\nFAIL\ta/b\t0.3s\n", "a.txt: go test failed"},
+		{"go test, a benchmark failed", "a.txt", "pkg: p\nBenchmarkA \t 1\t 5 ns/op\n--- FAIL: BenchmarkB-8\nFAIL\n" +
+			"FAIL\tp\t0.3s\n", "BenchmarkA duration 5"},
+		{"transformers Trainer", "a.json", trainerFile, "eval_accuracy value 0.75, train_loss value 0.5, " +
+			"train_runtime duration 1.235e+11, train_samples_per_second item_rate 24.25, train_steps_per_second " +
+			"item_rate 3.0625"},
+		{"transformers Trainer, its state", "a.json", `{"log_history":[{"loss":1}],"global_step":3}`,
+			"a.json is the state of a Trainer in mid-training"},
+		{"cargo-criterion", "a.jsonl", cargoLines, "sort/8 duration 100250"},
+		{"cargo-criterion, two runs", "a.jsonl", cargoLines + strings.Replace(cargoLines, "100.25", "99", 1),
+			`"sort/8": the file has another value of it`},
+		{"google-benchmark CSV", "a.csv", googleCSV, "BM<int, 2>/8 duration 13000"},
+		{"google-benchmark CSV behind its log", "a.csv", "2026-01-02T03:04:05+00:00\nRunning ./a, b\n" + googleCSV,
+			"BM<int, 2>/8 duration 13000"},
+		{"google-benchmark CSV, cut", "a.csv", googleCSV + `"C",1,2` + "\n", "a.csv:9: wrong number of fields"},
+		{"google-benchmark CSV behind its log, cut", "a.csv", "a\nb\n" + googleCSV + `"C",1,2` + "\n",
+			"a.csv:11: wrong number of fields"},
+		{"llama-bench behind its log", "a.txt", "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: H100, VMM: yes\n[\n" +
+			`  {"model_filename":"m","model_type":"l","n_gen":8,"avg_ts":7}` + "\n]\n", "l tg8 item_rate 7"},
+		{"llama-bench, Markdown", "a.md", "| model     |       size |     params | backend |  test |   t/s |\n",
+			"a.md is the Markdown of llama-bench"},
+		{"google-benchmark, printed", "a.txt", "-----\nBenchmark               Time             CPU   Iterations\n",
+			"a.txt is the printed table of google-benchmark"},
+		{"libtest", "a.txt", "running 1 test\ntest bench_a ... bench:       1,234 ns/iter (+/- 56)\n",
+			"a.txt is the printed text of libtest"},
+		{"JMH", "a.json", `[{"jmhVersion":"1.37","benchmark":"a","primaryMetric":{"score":1}}]`,
+			"a.json is the JSON of JMH"},
+		{"JMH, printed", "a.txt", "Benchmark       (size)   Mode  Cnt   Score   Error  Units\n",
+			"is the printed table of JMH"},
+		{"JMH, CSV", "a.csv", "\"Benchmark\",\"Mode\",\"Threads\"\n\"a\",\"thrpt\",1\n", "a.csv is the CSV of JMH"},
+		{"BenchmarkDotNet", "a.json", `{"HostEnvironmentInfo":{},"Benchmarks":[{"FullName":"a"}]}`,
+			"a.json is the JSON of BenchmarkDotNet"},
+		{"BenchmarkDotNet, Markdown", "a.md", "| Method |     Mean |     Error |\n", "a.md is the printed table of"},
+		{"serving benchmark, printed", "a.log", "============ Serving Benchmark Result ============\n",
+			"a.log is the printed summary of a serving benchmark"},
+		{"hyperfine, printed", "a.txt", "Benchmark 1: a\n  Time (mean ± σ):     0.4 ms ±   0.1 ms\n",
+			"a.txt is the printed text of hyperfine"},
+		{"k6, printed", "a.txt", "    http_req_duration..............: avg=1ms min=1ms\n", "is the printed summary of k6"},
+		{"Criterion, printed", "a.txt", "fib 20    time:   [26.029 us 26.251 us 26.505 us]\n",
+			"a.txt is the printed text of Criterion"},
+		{"pytest-benchmark, printed", "a.txt", "Name (time in us)         Min      Max\n",
+			"a.txt is the printed table of pytest-benchmark"},
+		{"nvbench, printed", "a.txt", "| T | Samples |  CPU Time  | Noise |  GPU Time  | Noise |\n",
+			"a.txt is the printed table of nvbench"},
 		{"unknown program", "a.js", `for(const s of a){f(1, "x",g(s)` + "\n", "is no file of a benchmark harness"},
 		{"unknown with units", "a.json", `{"metrics":[{"name":"a","unit":"ms","value":2}]}`,
 			"is no file of a benchmark harness"},

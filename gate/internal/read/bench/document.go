@@ -89,8 +89,7 @@ func Damaged(text []byte, file string) error {
 		if d.xml(text); d.err == nil && d.value == nil {
 			d.err = errors.New("it has no element")
 		}
-	case strings.EqualFold(filepath.Ext(file), ".csv"):
-	default:
+	case !strings.EqualFold(filepath.Ext(file), ".csv"):
 		d.json(quoted(text))
 	}
 	if _, large := d.err.(bound); d.err == nil || large {

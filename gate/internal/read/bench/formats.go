@@ -112,7 +112,11 @@ func formatOf(d document, file string) (*format, error) {
 	return nil, nil
 }
 
-// detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text.
+// behind matches the first line of JSON or of a table behind those of a log.
+var behind = input.Pattern(`(?m)^(?:\{|\[\s*[\[{]|name,iterations,|build_commit,|Concurrency,|Request Rate,)`)
+
+// detect reads a text with the format that it has, nil for none. A table, JSON or XML that is none may be another text,
+// or a log with results behind its lines.
 func detect(text []byte, file, own string) (d document, f *format, err error) {
 	d = parse(text)
 	if f, err = ownFormat(own); f != nil || err != nil {
@@ -132,6 +136,12 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 		plain := document{value: string(lines)}
 		if f, err = formatOf(plain, file); f != nil {
 			d = plain
+		}
+	}
+	if at := behind().FindIndex(text); f == nil && err == nil && at != nil {
+		rest := parse(text[at[0]:])
+		if f, err = formatOf(rest, file); f != nil {
+			d, d.line = rest, rest.line+bytes.Count(text[:at[0]], []byte("\n"))
 		}
 	}
 	return d, f, err

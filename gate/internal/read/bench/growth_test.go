@@ -52,6 +52,10 @@ func init() {
 		"guidellm":    guideFile,
 		"user":        userFile,
 		"julia":       juliaFile,
+		"trtexec":     trtexecTimes,
+		"trainer":     trainerFile,
+		"cargo":       strings.Split(cargoLines, "\n{\"reason")[0],
+		"JMH":         `[{"jmhVersion":"1","benchmark":"a","primaryMetric":{"score":1}}]`,
 		"old nvbench": `{"devices":[],"benchmarks":[{"name":"c","states":{"D":{"axis_values":{},"summaries":{}}}}]}`,
 	} {
 		grown[name] = shapes.JSON(sample)
@@ -59,11 +63,15 @@ func init() {
 	for name, sample := range map[string]string{
 		"llama table":   "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n",
 		"nvbench table": "Benchmark,Device,Device Name,T\nc,0,d,1\n",
+		"google CSV":    "name,iterations,real_time,cpu_time,time_unit,X\n\"A\",8,1.5,1.5,us,7\n",
+		"perf_analyzer": strings.Split(perfFile, "\n4")[0] + "\n",
 		"triton":        "N,Triton (GB/s),Torch-ms\n8,100,0.5\n",
 	} {
 		grown[name] = shapes.Table(sample, ",")
 	}
 	for name, text := range map[string]string{"nccl": ncclText, "mlperf": mlperfText,
+		"go": "pkg: a\nBenchmarkA-8 \t 8\t 5.5 ns/op\t 3 B/op\n", "trtexec text": trtexecText,
+		"old trtexec": "log\n" + trtexecOld, "libtest": "test a ... bench: 1 ns/iter (+/- 5)\n",
 		"llama sql": "CREATE TABLE IF NOT EXISTS test (\n"} {
 		grown[name] = []shapes.Shape{{Name: "lines", File: func(bytes int) string {
 			at := strings.LastIndex(text, "\n")
@@ -72,6 +80,8 @@ func init() {
 		}}}
 	}
 	grown["tritonbench"] = shapes.Table("x_val;aten-latency;aten-accuracy\n(8, 8);0.5 (±1%);1\n", ";")
+	grown["Catch2"] = shapes.XML(`<Catch2TestRun name="t">{{<TestCase name="c^">{{<BenchmarkResults name="b^">` +
+		`<mean value="7"/></BenchmarkResults>}}</TestCase>}}</Catch2TestRun>`)
 	grown["JUnit"] = shapes.XML(`<testsuites>{{<testsuite name="s^"><properties>{{<property name="p^" value="1"/>}}` +
 		`</properties>{{<testcase classname="c^" name="t^" time="1"/>}}</testsuite>}}^</testsuites>`)
 }

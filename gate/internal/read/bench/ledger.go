@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -44,8 +42,7 @@ func accountOf(facts map[string]any) *account {
 	}
 	a := account{known: pattern("known"), parts: pattern("parts"), statistics: pattern("statistics")}
 	a.load, _ = facts["load"].(bool)
-	level, _ := facts["level"].(int)
-	a.level = level
+	a.level, _ = facts["level"].(int)
 	if a == (account{}) {
 		return nil
 	}
@@ -144,17 +141,16 @@ func (r *reading) account(a *account, value any) {
 	}
 }
 
-// Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: a flat JSON
-// object with numbers, or one a line. It is nil for any other file.
+// Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: flat JSON
+// objects with numbers. It is nil for any other file.
 func Unknown(text []byte, file string) error {
-	var f map[string]any
-	d := json.NewDecoder(bytes.NewReader(quoted(bytes.TrimSpace(text))))
-	objects, some := 0, false
-	for ; d.More(); objects++ {
-		f = nil
-		if d.Decode(&f) != nil {
-			break
-		}
+	value, some := parse(text).value, false
+	all, several := value.([]any)
+	if !several {
+		all = []any{value}
+	}
+	for _, v := range all {
+		f, _ := v.(map[string]any)
 		for name, v := range f {
 			switch v.(type) {
 			case map[string]any, []any:
@@ -167,10 +163,8 @@ func Unknown(text []byte, file string) error {
 	switch {
 	case !some:
 		return nil
-	case objects > 1:
-		return model.Refuse(model.OtherFormat,
-			"say with rows in the policy what its numbers are (`nsgate help benchmarks`)",
-			"%s is JSON lines of no benchmark harness that nsgate knows", file)
+	case several:
+		return model.Refuse(model.OtherFormat, sayWhat, "%s is JSON of no benchmark harness that nsgate knows", file)
 	}
 	return model.Refuse(model.NoMeasurement, "rename its numbers, or say with rows what they are. "+knownNames(),
 		"%s holds no metric by a known name", file)

@@ -45,6 +45,10 @@ var samples = []struct{ name, text, structure string }{
 	{"guidellm", guideFile, "metadata|args|config|scheduler_state|run_index|request_totals|std_dev|count|p001|p50|p999|" +
 		"total|median|mean|duration|prompt_token_count"},
 	{"BenchmarkTools.jl", juliaFile, "allocs|gctimes?|params|times"},
+	{"trtexec", trtexecTimes, "(?:start|end)(?:Enq|H2d)Ms"},
+	{"transformers Trainer", trainerFile, "total_flos"},
+	{"criterion", strings.Split(cargoLines, "\n{\"reason")[0],
+		"iteration_count|measured_values|throughput|typical|mean|median"},
 	{"bencher", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`, "lower_value"},
 }
 
@@ -145,6 +149,13 @@ func TestLeftOut(t *testing.T) {
 			"[{s.u 0 by a coarse clock} {peak_mb unknown name}]"},
 		{"hyperfine", `{"results":[{"command":"a","median":1,"times":[1],"memory_usage_byte":[5]}]}`,
 			"[{memory_usage_byte unknown name}]"},
+		{"perf_analyzer", strings.Split(perfFile, "\n4")[0] + "\n", "[{Client Send a part of the latency} {Server Queue " +
+			"a part of the latency} {Client Recv a part of the latency} {Avg GPU Utilization unknown name}]"},
+		{"CSV of google-benchmark", googleCSV, `[{GFLOPS unknown name} {Err failed: out "of" memory}]`},
+		{"go test", goText, "[{MB/s the time in another unit}]"},
+		{"trtexec", trtexecText, "[{mean H2D latency 0} {median H2D latency 0} {p99 H2D latency 0}]"},
+		{"Catch2", catchFile, "[{Fib/bad failed: no memory}]"},
+		{"transformers Trainer", trainerFile, "[{eval_mcc a difference} {train_mem_gpu_peaked_delta a difference}]"},
 		{"k6", k6File(`"my_trend":{"avg":5,"max":6},`), "[{my_trend unknown name}]"},
 	} {
 		s, err := Read(strings.NewReader(tt.text), "a")

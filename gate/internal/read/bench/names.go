@@ -148,17 +148,17 @@ func inUnit(unit string) (measure.Metric, float64) {
 // isValue reports whether nothing is known of a metric but its number and unit.
 func isValue(m measure.Metric) bool { return m.Name == measure.Value.Name }
 
-// numbered gives for each text of a list how many of it stand up to there, and how many there are of each. A loop of jq
+// tally gives for each text of a list how many of it stand up to there, and how many there are of each. A loop of jq
 // copies its object with each assignment.
-func numbered(list any) (numbers []any, counts map[string]any) {
-	counts = map[string]any{}
+func tally(list any, _ []any) any {
+	numbers, counts := []any{}, map[string]any{}
 	all, _ := list.([]any)
 	for _, v := range all {
 		text, _ := v.(string)
 		n, _ := counts[text].(int)
 		counts[text], numbers = n+1, append(numbers, n+1)
 	}
-	return numbers, counts
+	return map[string]any{"numbers": numbers, "counts": counts}
 }
 
 // toldApart gives the names of a list of named tests, with those values of a test that differ between tests of one
@@ -228,14 +228,7 @@ var functions = []filter.Function{
 		text, _ := name.(string)
 		return normal(text)
 	}},
-	{Name: "counts", Call: func(list any, _ []any) any {
-		_, counts := numbered(list)
-		return counts
-	}},
-	{Name: "numbered", Call: func(list any, _ []any) any {
-		numbers, _ := numbered(list)
-		return numbers
-	}},
+	{Name: "tally", Call: tally},
 	{Name: "told_apart", Arguments: 1, Call: toldApart},
 	{Name: "tests", Arguments: 2, Call: tests},
 	{Name: "known_names", Call: func(any, []any) any { return knownNames() }},

@@ -2,8 +2,78 @@ package bench
 
 // Samples of formats, shortened from what their writers print: NCCL tests (src/util.cu), trtllm-bench
 // (tensorrt_llm/bench/dataclasses/reporting.py), guidellm, userbenchmarks of TorchBench (userbenchmark/README.md),
-// MLPerf's loadgen (results of version 4.0) and BenchmarkTools.jl (src/serialization.jl).
+// MLPerf's loadgen (results of version 4.0), BenchmarkTools.jl (src/serialization.jl), trtexec
+// (samples/common/sampleReporting.cpp), perf_analyzer (report_writer.cc), Catch2 (reporters/catch_reporter_xml.cpp),
+// go test (golang.org/design/14313-benchmark-format), the Trainer of transformers (trainer_utils.py), cargo-criterion
+// (message_formats/json.rs) and google/benchmark (csv_reporter.cc).
 const (
+	trtexecText = `&&&& RUNNING TensorRT.trtexec [TensorRT v100300] [b17] # trtexec --onnx=model.onnx
+[01/02/2026-03:04:05] [I] === Device Information ===
+[01/02/2026-03:04:05] [I] Selected Device: NVIDIA H100 80GB HBM3
+[01/02/2026-03:04:05] [I] Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.3 ms (enqueue 0.5 ms)
+[01/02/2026-03:04:05] [I] === Performance summary ===
+[01/02/2026-03:04:05] [I] Throughput: 523.125 qps
+[01/02/2026-03:04:05] [I] Latency: min = 1.5 ms, max = 2.5 ms, mean = 2.125 ms, median = 2.25 ms, ` +
+		`percentile(90%) = 2.375 ms, percentile(99%) = 2.4375 ms
+[01/02/2026-03:04:05] [I] Enqueue Time: min = 0.1 ms, max = 0.9 ms, mean = 0.25 ms, median = 0.1875 ms, ` +
+		`percentile(99%) = 0.5 ms
+[01/02/2026-03:04:05] [I] H2D Latency: min = 0 ms, max = 0 ms, mean = 0 ms, median = 0 ms, percentile(99%) = 0 ms
+[01/02/2026-03:04:05] [I] GPU Compute Time: min = 1.25 ms, max = 2.5 ms, mean = 1.875 ms, median = 1.75 ms, ` +
+		`percentile(99%) = 2.125 ms
+[01/02/2026-03:04:05] [I] Total GPU Compute Time: 2.9 s
+[01/02/2026-03:04:05] [V] Throughput: the observed throughput computed by dividing the number of queries by it
+&&&& PASSED TensorRT.trtexec [TensorRT v100300] [b17] # trtexec --onnx=model.onnx
+`
+	trtexecOld = `[10/20/2020-19:56:29] [I] Host Latency
+[10/20/2020-19:56:29] [I] min: 4.25 ms (end to end 4.375 ms)
+[10/20/2020-19:56:29] [I] mean: 4.5 ms (end to end 4.625 ms)
+[10/20/2020-19:56:29] [I] percentile: 5.5 ms at 99% (end to end 6.125 ms at 99%)
+[10/20/2020-19:56:29] [I] throughput: 0 qps
+[10/20/2020-19:56:29] [I] walltime: 3.00956 s
+[10/20/2020-19:56:29] [I] GPU Compute
+[10/20/2020-19:56:29] [I] median: 4.125 ms
+[10/20/2020-19:56:29] [I] total compute time: 2.9 s
+`
+	trtexecTimes = `[
+  { "startEnqMs" : 1, "endEnqMs" : 1.5, "startH2dMs" : 1, "endH2dMs" : 1.25, "h2dMs" : 0.25, "computeMs" : 1.5,
+"d2hMs" : 0.125, "latencyMs" : 1.875, "endToEndMs" : 2 }
+, { "startEnqMs" : 3, "endEnqMs" : 3.5, "startH2dMs" : 3, "endH2dMs" : 3.25, "h2dMs" : 0.25, "computeMs" : 1.75,
+"d2hMs" : 0.125, "latencyMs" : 2.125, "endToEndMs" : 3 }
+]`
+	perfFile = `Concurrency,Inferences/Second,Client Send,Server Queue,Server Compute Infer,Client Recv,p50 latency,` +
+		`p99 latency,Avg latency,Avg GPU Utilization
+1,812.5,10,0,700,2,1200,1500,1250,gpu-0:0.5;
+4,1500,10,5,900,0,1250,1550,0,gpu-0:0.75;
+`
+	catchFile = `<?xml version="1.0" encoding="UTF-8"?>
+<Catch2TestRun name="b" rng-seed="1" catch2-version="3.5.0"><TestCase name="Fib" filename="a.cpp" line="1">
+<BenchmarkResults name="20" samples="100" resamples="100000" iterations="2" clockResolution="20"
+estimatedDuration="3e6"><mean value="14500.25" lowerBound="1" upperBound="2" ci="0.95"/><standardDeviation value="200"
+lowerBound="1" upperBound="2" ci="0.95"/><outliers variance="0.1" lowMild="0" lowSevere="0" highMild="1"
+highSevere="0"/></BenchmarkResults><Section name="s"><BenchmarkResults name="20"><mean value="5"/></BenchmarkResults>
+<BenchmarkResults name="20"><mean value="6"/></BenchmarkResults></Section><BenchmarkResults name="bad"
+samples="100"><failed message="no memory"/></BenchmarkResults><OverallResult success="true"/></TestCase></Catch2TestRun>`
+	goText = "goos: linux\npkg: a/b\nBenchmarkA/n=8-8   \t 1000\t     12345 ns/op\t  64.50 MB/s\t      12 B/op\t" +
+		"       1 allocs/op\nBenchmarkA/n=8-8   \t 1000\t     12347 ns/op\t  64.50 MB/s\t      12 B/op\t       1 " +
+		"allocs/op\nBenchmarkB \t       1\t2000000000 ns/op\t       250.5 tokens/s\nPASS\nok  \ta/b\t1.2s\n"
+	trainerFile = `{"epoch":3.0,"total_flos":1e17,"train_loss":0.5,"train_runtime":123.5,"train_samples":1000,
+"train_samples_per_second":24.25,"train_steps_per_second":3.0625,"eval_accuracy":0.75,"eval_mcc":-0.25,
+"train_mem_gpu_peaked_delta":1024}`
+	cargoLines = `{"reason":"benchmark-complete","id":"sort/8","report_directory":"/x","iteration_count":[10,20],
+"measured_values":[1000.0,2000.0],"unit":"ns","throughput":[{"per_iteration":64,"unit":"bytes"}],
+"typical":{"estimate":100.0,"lower_bound":99.0,"upper_bound":101.0,"unit":"ns"},
+"mean":{"estimate":100.5,"unit":"ns"},"median":{"estimate":100.25,"unit":"us"},"slope":null,"change":null}
+{"reason":"group-complete","group_name":"sort","benchmarks":["sort/8"],"report_directory":"/x"}`
+	googleCSV = `name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,` +
+		`error_message,"GFLOPS"
+"BM<int, 2>/8",1000,12.5,12.4,us,6.4e+08,,,,,7
+"BM<int, 2>/8",1000,13.5,12.4,us,6.4e+08,,,,,8
+"BM<int, 2>/8_mean",2,13,12.4,us,6.4e+08,,,,,8
+"BM<int, 2>/8_stddev",2,0.1,12.4,us,6.4e+08,,,,,8
+"BM<int, 2>_BigO",,0.1,12.4,N^2,,,,,,
+"BM<int, 2>_RMS",,0.1,12.4,,,,,,,
+"Err",,,,,,,,true,"out ""of"" memory",
+`
 	ncclText = `# nThread 1 nGpus 1 minBytes 268435456 maxBytes 8589934592 s
 #
 # Using devices

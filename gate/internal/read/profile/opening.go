@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,11 @@ func (q question) read(ctx context.Context, send func(answer) error) error {
 func (t Tools) openFile(ctx context.Context, files []string, to *Recording) error {
 	f, err := t.formatOf(files[0])
 	if err == nil && f == nil {
-		if err = unknownResults(files[0]); err == nil {
+		err = cmp.Or(unknownResults(files[0]), damaged(files[0]))
+		switch {
+		case err == nil && ends(files[0], ".gz", ".xz", ".zst", ".bz2"):
+			err = refuse(model.Compressed, unpack, "%s is compressed")(ctx, t, files, to)
+		case err == nil:
 			err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
 		}
 	}

@@ -27,8 +27,10 @@ import (
 
 // readable lists the formats that are read, for messages.
 const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, " +
-	".ncu-rep, traces and key_averages tables of torch.profiler, its own JSON reports, and results of the harnesses " +
-	"in `nsgate help benchmarks`"
+	".ncu-rep, traces and key_averages tables of torch.profiler, its own JSON reports, results of the harnesses " +
+	"in `nsgate help benchmarks`, and with a filter those of others"
+
+const unpack = "unpack it first; only traces of torch.profiler are read as they are"
 
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
@@ -79,11 +81,8 @@ var formats = []Format{
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
 		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head, false) }},
-	{Name: "JSON lines of another program", Suffixes: []string{".jsonl"}, benchmarks: true, read: readBenchmarks,
-		sniff: func(name string, head []byte) bool { return ends(name, ".jsonl") && bench.Unknown(head, name) != nil }},
 	{Name: "compressed profile", certain: true,
-		read: refuse(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
-			"%s is compressed"), Suffixes: []string{
+		read: refuse(model.Compressed, unpack, "%s is compressed"), Suffixes: []string{
 			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz",
 			".qdrep.xz",
 			".ncu-rep.xz", ".csv.xz",
@@ -92,11 +91,14 @@ var formats = []Format{
 	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true,
 		read: refuse(model.OtherFormat, "open it with the nsys of the same version, or record again",
 			"%s: a raw capture, which nsys did not finish")},
-	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"},
-		certain: true,
+	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf"}, certain: true,
+		sniff: func(_ string, head []byte) bool { return nsysLines().Match(head) },
 		read: refuse(model.OtherFormat, "write it with `nsys export --type sqlite`",
 			"%s is no format that nsgate reads; of the exports of nsys only SQLite is read")},
 }
+
+// nsysLines matches the strings or an event at the beginning of JSON lines of nsys.
+var nsysLines = input.Pattern(`^\s*\{\s*(?:"data"\s*:\s*\["|"Type"\s*:\s*[0-9])`)
 
 var benchmarkSuffixes = []string{".json", ".jsonl", ".csv", ".xml"}
 

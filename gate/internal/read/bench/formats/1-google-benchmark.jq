@@ -1,21 +1,21 @@
-# google/benchmark, docs/user_guide.md, --benchmark_format=json. The time is the real time: the manual one, of CUDA events,
-# where the benchmark sets it. Rates are the time in other units. Before 1.5 names alone tell the aggregates.
-module {name: "google-benchmark", parts: "context",
-  known: "(?:per_)?family_(?:instance_)?index|repetitions|repetition_index|threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|(?:bytes|items)_per_second"};
-def is: type == "object" and (.context | .num_cpus?) != null and has("benchmarks");
-(.context | {host: .host_name, start: .date}),
-((.benchmarks // []) as $all
-| (if any($all[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else {} end) as $names
-| [$all[] | if .run_type == null
-    then ((.name | capture("^(?<run>.*)_(?<part>mean|median|stddev|BigO|RMS)$")) // null) as $p
+# google/benchmark, docs/user_guide.md, --benchmark_format=json or csv. The time is the real time: the manual one, of CUDA events, where the benchmark sets
+# it. Rates are the time in other units. Before 1.5 and in CSV names alone tell the aggregates.
+module {name: "google-benchmark", parts: "context", known: "(?:per_)?family_(?:instance_)?index|repetitions|repetition_index|threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|(?:bytes|items)_per_second"};
+def is: ($columns | index("real_time") != null and index("time_unit") != null and index("name") != null)
+  or (type == "object" and (.context | .num_cpus?) != null and has("benchmarks"));
+def of_csv: {benchmarks: map({name, time_unit, real_time: (.real_time | num), error_message, skipped: (.error_occurred == "false"),
+  error_occurred: (.error_occurred == "true")})};
+(arrays | . as $rows | $columns[] | select(test("^(?:name|iterations|(?:real|cpu)_time|time_unit|(?:bytes|items)_per_second|label|error_.*)$") | not) as $c
+  | select(any($rows[]; .[$c] | num | type == "number")) | {row: $c, left_out: "unknown name"}),
+(if type == "array" then of_csv else . end | (.context | objects | {host: .host_name, start: .date}),
+((.benchmarks // []) as $all | (if any($all[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else {} end) as $names
+| [$all[] | if .run_type == null then ((.name | capture("^(?<run>.*)_(?<part>mean|median|stddev|cv|BigO|RMS)$")) // null) as $p
       | if $p and ($names[$p.run + "_stddev"] or $names[$p.run + "_RMS"])
         then . + {run_name: $p.run, run_type: "aggregate", aggregate_name: $p.part} else . end else . end
-    | if (.run_name // "") == "" then .run_name = .name else . end] as $all
-| ([$all[] | select(.run_type != "aggregate") | .run_name] | counts) as $single
-| $all[] | .run_name as $row
-| if .error_occurred then {row: $row, failed: (.error_message // "")}
-  elif .skipped then {row: $row, skipped: true}
-  elif .run_type == "aggregate" and ($single[$row] or .aggregate_name != "median") then empty
+    | if (.run_name // "") == "" then .run_name = .name else . end] as $all | ([$all[] | select(.run_type != "aggregate") | .run_name] | counts) as $single
+| ([$all[] | select(.aggregate_name == "median") | .run_name] | counts) as $median | $all[] | .run_name as $row
+| if .error_occurred then {row: $row, failed: (.error_message // "")} elif .skipped then {row: $row, skipped: true}
+  elif .run_type == "aggregate" and ($single[$row] or .aggregate_name != if $median[$row] then "median" else "mean" end) then empty
   elif .real_time == null then {refuse: "\($file): \($row | quote) has no real_time"}
   elif .time_unit | metric != "duration" then {refuse: "\($file): \($row | quote): time_unit \(.time_unit | quote) is not ns, us, ms or s"}
-  else {row: $row, metric: "duration", unit: .time_unit, value: .real_time} end)
+  else {row: $row, metric: "duration", unit: .time_unit, value: .real_time} end))

@@ -1,7 +1,7 @@
 # guidellm, benchmarks.json: a load for each of its benchmarks, whose requests that succeeded are judged. Latencies of tokens
 # are in ms, those of requests in s.
 module {name: "guidellm", level: 3, statistics: "mean|median|mode|variance|std_dev|min|max|count|total_sum|p\\d+|bins|successful|errored|incomplete|total",
-  known: "request_totals|run_index|start_time|end_time|duration|warmup_duration|cooldown_duration",
+  known: "request_totals|successful|errored|incomplete|total|run_index|start_time|end_time|duration|warmup_duration|cooldown_duration",
   parts: "metadata|args|config|scheduler_state|scheduler_metrics|run_stats|requests|extras|worker|request_loader|env_args|quantiles"};
 def is: type == "object" and any(.benchmarks | arrays | .[:50][]; .metrics? | type == "object"
   and any((.request_totals, .time_to_first_token_ms, .requests_per_second); type == "object" and has("successful")));
@@ -12,7 +12,7 @@ def rates: {requests_per_second: "request throughput", output_tokens_per_second:
 .benchmarks[] | (.config.strategy? // .args.strategy? // {}) as $how
 | {load: ({strategy: $how.type_, rate: $how.rate, concurrency: ($how.max_concurrency // $how.streams), model: .config.backend.model?}
     | with_entries(select(.value != null)))},
-  (.metrics | (.request_totals.errored | select(. != null and failures > 0) | requests_failed("request_totals.errored"; .)),
+  ((.metrics, .) | .request_totals? | objects | .errored | select(. != null and failures > 0) | requests_failed("request_totals.errored"; .)), (.metrics |
     (. as $all | latencies | to_entries[] | .key as $of | .value as [$name, $unit] | $all[$of].successful | objects
       | {of: $of}, ({mean, median} + (.percentiles // {} | {p90, p95, p99}) | to_entries[] | select(.value != null)
         | {row: "\(.key) \($name)", metric: "duration", unit: $unit, value})),

@@ -2,8 +2,7 @@
 module {name: "mlperf"};
 def is: type == "string" and (.[:4096] | contains("MLPerf Results Summary"));
 def facts: [split("\n")[] | select(test("^[^:]{1,80}:")) | capture("^\\s*(?<key>[^:]*?)\\s*:\\s*(?<value>.*?)\\s*$")];
-facts as $all | ($all | map({key, value}) | from_entries) as $by
-| ($by["Result is"] // "VALID" | select(startswith("VALID") | not) | {kind: "workload-failed",
+facts as $all | ($all | map({key, value}) | from_entries) as $by | ($by["Result is"] // "VALID" | select(startswith("VALID") | not) | {kind: "workload-failed",
     refuse: "\($file): the result is \(.): \([$all[] | select(.value | test("^no$"; "i")) | .key] | join(", "))",
     next: "run it as long and with as many queries as loadgen recommends in this file"}),
   {load: ($by | {scenario: .Scenario, mode: .Mode, samples_per_query, target_qps} | with_entries(select(.value != null)))},
@@ -11,5 +10,4 @@ facts as $all | ($all | map({key, value}) | from_entries) as $by
   | if $key | test("(?:samples|tokens|queries) per second$"; "i") then {row: ($key | ascii_downcase), metric: "item_rate", value: $v}
     elif $key | test("^(?:Min|Max) .*\\(ns\\)$") then {row: ($key | rtrimstr(" (ns)") | ascii_downcase), left_out: "an extreme"}
     elif $key | test("(?:latency|Output Token) \\(ns\\)$") and (test("^target") | not)
-    then {row: ($key | rtrimstr(" (ns)") | ascii_downcase), metric: "duration", unit: "ns", value: $v}
-    else empty end)
+    then {row: ($key | rtrimstr(" (ns)") | ascii_downcase), metric: "duration", unit: "ns", value: $v} else empty end)

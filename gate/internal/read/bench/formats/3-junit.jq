@@ -19,4 +19,3 @@ def suites($around): .elements[] | select(.name != "testcase")
     elif (.attributes.time | num) == 0 then {row: $row, left_out: "0 by a coarse clock"} # rounded
     else {row: $row, metric: "duration", unit: "s", value: (.attributes.time | num), suite: $suite} end
   else . end
-

@@ -1,7 +1,5 @@
-# The file of a program that writes serving metrics itself: a flat object of numbers with names that names.go knows. Texts
-# are context. A number of an unknown name is refused, because its direction is not known.
-module {name: "serving metrics", load: true, parts: "server_info|metadata",
-  known: "ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|start_times|errors|total_output_tokens_retokenized|random_range_ratio"};
+# A flat object of numbers with names that names.go knows. Texts are context. A number of another name is refused: its direction is not known.
+module {name: "serving metrics", load: true, parts: "server_info|metadata", known: "ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|start_times|errors|total_output_tokens_retokenized|random_range_ratio"};
 def is: type == "object" and length < 5000 and all(.[]; type | IN("object", "array") | not)
   and any(to_entries[]; (.value | type == "number") and (.key | meaning | .row?) != null);
 (first(to_entries[] | select((.value | type == "number") and (.key | meaning == null and setting == null)) | .key

@@ -1,8 +1,9 @@
 # Definitions that all filters share, in addition to meaning, metric, setting, quote and known_names of names.go.
-
-# num makes a number of a text of one, and leaves another text as it is.
-def num: if type == "string" then (trim | tonumber? // .) else . end;
+# num makes a number of a text of one, as of 1,234.5, and leaves another text as it is.
+def num: if type == "string" then (if test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
 def nth_of($n): if $n > 1 then "#\($n)" else "" end;
+def lines: split("\n")[] | rtrimstr("\r");
+def counts: tally.counts; def numbered: tally.numbers;
 def settings: with_entries(select((.key | setting // "") != ""));
 def entries_of($names): $names[] as $n | select(has($n)) | {key: $n, value: .[$n]};
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
@@ -10,39 +11,30 @@ def the_log: "find out why they failed; the log of the server tells";
 def requests_failed($where; $n): refused("requests failed: \($where) is \($n)"; the_log);
 
 # failures counts failed requests: a number or its text, a list or object of them or of messages.
-def failures:
-  if type == "number" then . elif . == true then 1 elif type == "string" then (num | numbers) // 0
+def failures: if type == "number" then . elif . == true then 1 elif type == "string" then (num | numbers) // 0
   elif type == "array" then [.[] | select(. != "") | if type == "string" then 1 else failures end] | add // 0
   elif type == "object" then [.[] | failures] | add // 0 else 0 end;
 
 # statistics gives the rows of an object of statistics of a quantity in a unit.
-def statistics_in($of; $name; $unit):
-  to_entries[] | select(.key | test("^p[1-4]?\\d$") | not)
-  | ("\(.key)_\($name)_\($unit)" | rtrimstr("_") | meaning) as $m
+def statistics_in($of; $name; $unit): to_entries[] | select(.key | test("^p[1-4]?\\d$") | not) | ("\(.key)_\($name)_\($unit)" | rtrimstr("_") | meaning) as $m
   | select($m.row) | {of: $of, once: true, value} + $m;
 
 # served gives the rows of a flat object of serving metrics, its settings, or why it is no measurement.
 def served($zero):
-  def first_of($names): first(to_entries[] | select(.key | normal | IN($names[])) | .value |= num
-    | select(.value | type == "number")) // null;
+  def first_of($names): first(to_entries[] | select(.key | normal | IN($names[])) | .value |= num | select(.value | type == "number")) // null;
   first_of(["num_prompts","num_requests","total_requests","requests","n_requests","num_requests_started"]) as $asked
   | first_of(["completed","completed_requests","successful_requests","success","successes","succeeded","num_completed",
       "num_completed_requests","num_successful_requests"]) as $done
-  | first_of(["duration","benchmark_duration","duration_s"]) as $duration
-  | [$done.value // 0, $asked.value // 0] as $counts
-  | (to_entries[] | select(.key | meaning | .failures?)
-      | if .value == null then requests_failed(.key; "null, so their number is not known")
+  | first_of(["duration","benchmark_duration","duration_s"]) as $duration | [$done.value // 0, $asked.value // 0] as $counts
+  | (to_entries[] | select(.key | meaning | .failures?) | if .value == null then requests_failed(.key; "null, so their number is not known")
         else .key as $k | (.value | failures) | select(. > 0) | requests_failed($k; .) end),
     (if $done.value == 0 then refused("no request was completed"; "find out why the server answered none; its log tells")
      elif $done and $asked and $done.value < $asked.value
      then refused("only \($done.value) of \($asked.value) requests were completed (\($done.key), \($asked.key))";
        "find out why the others failed; the log of the server tells") else empty end),
-    {load: (settings
-      + if $done and ($asked | not) then {completed: $done.value} + if $duration then {duration: $duration.value} else {} end
-        else {} end
+    {load: (settings + if $done and ($asked | not) then {completed: $done.value} + if $duration then {duration: $duration.value} else {} end else {} end
       + ([("input", "output") as $kind | first_of(["total_\($kind)", "total_\($kind)_tokens"])
           | select(. != null and ($counts | max) > 0) | {"\($kind)_tokens_per_request": (.value / ($counts | max))}] | add // {})),
      start: ((.date | strings) // null)},
     (to_entries[] | select(.value != null) | (.key | meaning) as $m | select($m.row)
-      | if .value == 0 and $m.unit and ($zero | not) then {row: .key, left_out: "0: no request has it"}
-        else {value, of: .key, once: true} + $m end);
+      | if .value == 0 and $m.unit and ($zero | not) then {row: .key, left_out: "0: no request has it"} else {value, of: .key, once: true} + $m end);
