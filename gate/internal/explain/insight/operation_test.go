@@ -14,7 +14,8 @@ func TestNewKernelOfFunction(t *testing.T) {
 		return model.Operation{Kernel: kernel, Path: path, File: "a.py", Line: line, Function: "f", Parts: parts}
 	}
 	was := op("loop_subtract_fusion", "jit(f)/sub", "sub tanh", 9)
-	other := model.Operation{Kernel: "loop_add_fusion", Path: "jit(g)/add", File: "a.py", Line: 2, Function: "g", Parts: "add"}
+	other := model.Operation{Kernel: "loop_add_fusion", Path: "jit(g)/add", File: "a.py", Line: 2, Function: "g",
+		Parts: "add"}
 	is := op("loop_multiply_fusion", "jit(f)/mul", "mul sinh sub tanh", 10)
 	for _, c := range []struct {
 		name       string

@@ -247,7 +247,8 @@ func TestRead(t *testing.T) {
 		{"serving metrics twice", "a.json", `{"p99_ttft_ms":20,"ttft_p99_ms":21}`,
 			"ttft_p99_ms: the file has another value of it"},
 		{"serving metrics twice the same", "a.json", `{"p99_ttft_ms":20,"ttft_p99_s":0.02}`, "p99 TTFT duration 2e+07"},
-		{"serving metrics below zero", "a.json", `{"p99_ttft_ms":-5,"tokens_per_s":5}`, "p99_ttft_ms: -5 is no measurement"},
+		{"serving metrics below zero", "a.json", `{"p99_ttft_ms":-5,"tokens_per_s":5}`,
+			"p99_ttft_ms: -5 is no measurement"},
 		{"serving metrics of zero", "a.json", `{"p99_ttft_ms":0,"tokens_per_s":5}`, "a time of 0 is no measurement"},
 		{"serving metrics not a number", "a.json", `{"p99_ttft_ms":NaN,"tokens_per_s":5}`,
 			`p99_ttft_ms: "NaN" is no number`},
@@ -342,8 +343,9 @@ func TestRead(t *testing.T) {
 		{"perf_analyzer, one load twice", "a.csv", "Concurrency,Inferences/Second,Client Send\n1,150,2\n1,160,2\n",
 			"holds several loads of the same settings (concurrency=1)"},
 		{"Catch2", "a.xml", catchFile, "Fib/20 duration 14500.25, Fib/s/20 duration 5, Fib/s/20#2 duration 6"},
-		{"Catch2, version 2", "a.xml", `<Catch name="t"><Group name="t"><TestCase name="a"><BenchmarkResults name="b">` +
-			`<mean value="7"/></BenchmarkResults></TestCase></Group></Catch>`, "a/b duration 7"},
+		{"Catch2, version 2", "a.xml",
+			`<Catch name="t"><Group name="t"><TestCase name="a"><BenchmarkResults name="b">` +
+				`<mean value="7"/></BenchmarkResults></TestCase></Group></Catch>`, "a/b duration 7"},
 		{"Catch2 without benchmarks", "a.xml", `<Catch2TestRun name="t"><TestCase name="a"/></Catch2TestRun>`,
 			"holds no measurement of Catch2"},
 		{"go test", "a.txt", goText, "BenchmarkA/n=8-8 duration 12346, BenchmarkA/n=8-8 allocs/op value 1, " +
@@ -370,8 +372,9 @@ func TestRead(t *testing.T) {
 		{"google-benchmark CSV, cut", "a.csv", googleCSV + `"C",1,2` + "\n", "a.csv:9: wrong number of fields"},
 		{"google-benchmark CSV behind its log, cut", "a.csv", "a\nb\n" + googleCSV + `"C",1,2` + "\n",
 			"a.csv:11: wrong number of fields"},
-		{"llama-bench behind its log", "a.txt", "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: H100, VMM: yes\n[\n" +
-			`  {"model_filename":"m","model_type":"l","n_gen":8,"avg_ts":7}` + "\n]\n", "l tg8 item_rate 7"},
+		{"llama-bench behind its log", "a.txt",
+			"ggml_cuda_init: found 1 CUDA devices:\n  Device 0: H100, VMM: yes\n[\n" +
+				`  {"model_filename":"m","model_type":"l","n_gen":8,"avg_ts":7}` + "\n]\n", "l tg8 item_rate 7"},
 		{"llama-bench, Markdown", "a.md", "| model     |       size |     params | backend |  test |   t/s |\n",
 			"a.md is the Markdown of llama-bench"},
 		{"google-benchmark, printed", "a.txt", "-----\nBenchmark               Time             CPU   Iterations\n",
@@ -390,7 +393,8 @@ func TestRead(t *testing.T) {
 			"a.log is the printed summary of a serving benchmark"},
 		{"hyperfine, printed", "a.txt", "Benchmark 1: a\n  Time (mean ± σ):     0.4 ms ±   0.1 ms\n",
 			"a.txt is the printed text of hyperfine"},
-		{"k6, printed", "a.txt", "    http_req_duration..............: avg=1ms min=1ms\n", "is the printed summary of k6"},
+		{"k6, printed", "a.txt", "    http_req_duration..............: avg=1ms min=1ms\n",
+			"is the printed summary of k6"},
 		{"Criterion, printed", "a.txt", "fib 20    time:   [26.029 us 26.251 us 26.505 us]\n",
 			"a.txt is the printed text of Criterion"},
 		{"pytest-benchmark, printed", "a.txt", "Name (time in us)         Min      Max\n",
@@ -510,7 +514,8 @@ func TestLogs(t *testing.T) {
 	for _, c := range []struct{ first, each, end string }{
 		{"", "[1,0]<stdout>:", "\n"}, {"", "[1,0]<stdout>: ", "\n"}, {"", "0: ", "\n"}, {"", " 12: ", "\n"},
 		{"", "2026-01-02T03:04:05.1234567Z ", "\n"}, {"", "worker-0 | ", "\n"}, {"", "[rank0]: ", "\n"},
-		{"", "2026-01-02T03:04:05.123456Z 01O ", "\n"}, {"", "[pod/a-0/nccl] ", "\n"}, {"", "\t", "\n"}, {"", "", "\r\n"},
+		{"", "2026-01-02T03:04:05.123456Z 01O ", "\n"}, {"", "[pod/a-0/nccl] ", "\n"},
+		{"", "\t", "\n"}, {"", "", "\r\n"},
 		{"srun: job 12, starting on a, b\n", "", "\n"}, {"[INFO] starting\n", "[0] ", "\n"},
 	} {
 		text := c.first

@@ -149,8 +149,9 @@ func TestLeftOut(t *testing.T) {
 			"[{s.u 0 by a coarse clock} {peak_mb unknown name}]"},
 		{"hyperfine", `{"results":[{"command":"a","median":1,"times":[1],"memory_usage_byte":[5]}]}`,
 			"[{memory_usage_byte unknown name}]"},
-		{"perf_analyzer", strings.Split(perfFile, "\n4")[0] + "\n", "[{Client Send a part of the latency} {Server Queue " +
-			"a part of the latency} {Client Recv a part of the latency} {Avg GPU Utilization unknown name}]"},
+		{"perf_analyzer", strings.Split(perfFile, "\n4")[0] + "\n",
+			"[{Client Send a part of the latency} {Server Queue " +
+				"a part of the latency} {Client Recv a part of the latency} {Avg GPU Utilization unknown name}]"},
 		{"CSV of google-benchmark", googleCSV, `[{GFLOPS unknown name} {Err failed: out "of" memory}]`},
 		{"go test", goText, "[{MB/s the time in another unit}]"},
 		{"trtexec", trtexecText, "[{mean H2D latency 0} {median H2D latency 0} {p99 H2D latency 0}]"},

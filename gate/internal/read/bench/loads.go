@@ -131,8 +131,8 @@ func nameSuites(s *model.Session) {
 	s.SortSeries()
 }
 
-// tests gives the rows of test cases of JUnit with a time and nothing in them, and names the other cases, several of one
-// name with a number. The arguments are the suite before the name of a case without a class, and that of the rows. jq
+// tests gives the rows of test cases of JUnit with a time and nothing in them, and names the other cases: those of one
+// name have a number. The arguments are the suite before the name of a case without a class, and that of the rows. jq
 // alone takes five times as long.
 func tests(cases any, arguments []any) any {
 	seen := map[string]int{}

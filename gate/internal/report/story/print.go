@@ -271,11 +271,3 @@ func beginning(list []string, most int, hint string) []string {
 func Join(between string, facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)
 }
-
-// CommitID is a commit in at most n columns, of a hash its first digits, which git finds.
-func CommitID(commit string, n int) string {
-	if s := strings.Trim(commit, "0123456789abcdef"); s == "" && len(commit) > n {
-		return commit[:n]
-	}
-	return Elide(Clean(commit), n)
-}

@@ -234,3 +234,11 @@ func Brief(n result.Number) string {
 	}
 	return strconv.FormatFloat(float64(n), 'g', 4, 64)
 }
+
+// CommitID is a commit in at most n columns, of a hash its first digits, which git finds.
+func CommitID(commit string, n int) string {
+	if s := strings.Trim(commit, "0123456789abcdef"); s == "" && len(commit) > n {
+		return commit[:n]
+	}
+	return Elide(Clean(commit), n)
+}
