@@ -95,7 +95,7 @@ func (c *Check) Spread(ctx context.Context) (dir string) {
 }
 
 func (c *Check) pick(sessions []model.Session) []model.Session {
-	if c.Profiler == "" || c.Live != nil && c.Live.NoProfiler {
+	if c.Profiler == "" || c.Way().Unprofiled {
 		return sessions
 	}
 	return c.Profiler.Pick(sessions)
@@ -126,7 +126,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	}
 	c.nameKernels(ctx)
 	defer c.Tell(Event{Stage: run.Done})
-	if c.Live != nil {
+	if c.Way().Live {
 		c.Live.NoDump = len(c.Baselines) > 0 && c.Base == nil && !c.Live.Dump
 	}
 	if c.Screens() {
@@ -400,17 +400,16 @@ func (c *Check) Commands(ctx context.Context) []string {
 
 // nameKernels has the counter profile the kernels of the baselines for the head, unless others are named.
 func (c *Check) nameKernels(ctx context.Context) {
-	m := c.Live
-	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {
+	if !c.Way().Counts || len(c.Live.Selection.Kernels) > 0 {
 		return
 	}
-	counters := *m.Counters
+	names := []string(nil)
 	for _, b := range c.own().Near(ctx, c.Live) {
 		for _, name := range kernels(b.Sessions) {
-			if !slices.Contains(counters.Kernels, name) {
-				counters.Kernels = append(counters.Kernels, name)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	m.Counters = &counters
+	c.Live.Selection.Kernels = names
 }

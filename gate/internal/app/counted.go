@@ -35,16 +35,16 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 // countBeside counts the kernels that [Live.Bounds] are about in one run of the head; a refusal is a warning.
 func (m *Live) countBeside(ctx context.Context, out *Measurement) error {
 	own := *m
-	own.Counters = new(m.Selection)
+	own.Selection.Kernels = slices.Clone(m.Selection.Kernels)
 	for i := range out.Head.Traces {
 		for _, k := range out.Head.Traces[i].Kernels {
 			bounded := slices.ContainsFunc(m.Bounds, func(r thresholds.Rule) bool { return r.Selects(k.Subject, nil) })
-			if bounded && !slices.Contains(own.Counters.Kernels, k.Subject.Short()) {
-				own.Counters.Kernels = append(own.Counters.Kernels, k.Subject.Short())
+			if bounded && !slices.Contains(own.Selection.Kernels, k.Subject.Short()) {
+				own.Selection.Kernels = append(own.Selection.Kernels, k.Subject.Short())
 			}
 		}
 	}
-	if m.counted || len(own.Counters.Kernels) == 0 || ctx.Err() != nil {
+	if m.counted || len(own.Selection.Kernels) == 0 || ctx.Err() != nil {
 		return nil
 	}
 	m.counted = true

@@ -56,7 +56,7 @@ type explanation struct {
 // The end of ctx leaves the report as it is then.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *result.Report {
 	m := c.Live
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || ctx.Err() != nil {
+	if c.Explain == ExplainNever || c.Explain == "" || !c.Way().Timed || ctx.Err() != nil {
 		return r
 	}
 	x := &explanation{c, m, r, base, time.Time{}}
@@ -65,8 +65,8 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	// the operation says more
 	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return r.Findings[i].Origin != nil })
 	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
-	rows = rows && m.ExplainRows
-	if m.ExplainRows || m.Gather != "" || m.Head.Server != nil {
+	rows = rows && m.Way.Rows
+	if m.Way.Rows || !m.Way.Alone {
 		kernels = nil
 	}
 	if len(targets)+len(kernels) == 0 && !rows {

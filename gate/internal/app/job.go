@@ -34,6 +34,14 @@ type Job struct {
 	Observe func(Event)
 }
 
+// Way is how the workload is measured.
+func (j *Job) Way() (w Way) {
+	if j.Live != nil {
+		w = j.Live.Way
+	}
+	return w
+}
+
 // Event is a step of progress.
 type Event = run.Event
 

@@ -138,19 +138,15 @@ type Live struct {
 	Head Build
 	// Unprofiled is how many unprofiled runs to take for each profiled one, interleaved with them: 1 for as many.
 	Unprofiled float64
-	// NoProfiler takes unprofiled runs alone, as many as profiled ones were asked for.
-	NoProfiler bool
-	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
-	ExplainRows bool
-	Filter      []string // of [bench.Filter]
-	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them, by Selection.
-	Bounds    []thresholds.Rule
+	Way        Way
+	Filter     []string // of [bench.Filter]
+	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them.
+	Bounds []thresholds.Rule
+	// Selection says which launches are counted: of all kernels where it names none. The build, timeout and busy GPU
+	// are those of Head and Options.
 	Selection profiler.Selection
 	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
 	MayLackSamples bool
-	// Counters, where not nil, counts single launches instead of timing them: all kernels where
-	// it names none. Its build, timeout and busy GPU are those of Head and Options.
-	Counters *profiler.Selection
 	// Limit is the time that the user gives a run, also under the counter; 0 for the defaults, negative for none.
 	Limit time.Duration
 	// Partial is that of [run.Plan].
@@ -183,7 +179,7 @@ const (
 
 // Measure runs the builds under the profiler and reads what it recorded. Nothing is left: no process, no file.
 func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
-	if m.Counters != nil {
+	if m.Way.Counts {
 		return m.count(ctx, runs, base)
 	}
 	out := &Measurement{here: sync.OnceValues(func() (string, error) { return commit(ctx) })}
@@ -252,7 +248,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 // dump runs the builds once more for the operations behind kernels of XLA, where no session has dumped them yet. The
 // next session dumps in one of its runs.
 func (m *Live) dump(ctx context.Context, base *Build, out *Measurement) {
-	if m.Dump || m.NoDump || !m.dumps() || !fused(out.Head.Traces) {
+	if m.Dump || m.NoDump || !m.Way.Alone || !fused(out.Head.Traces) {
 		return
 	}
 	m.Dump = true
@@ -298,9 +294,6 @@ func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
 	return result, err
 }
 
-// dumps reports whether the program itself is started here, and ends.
-func (m *Live) dumps() bool { return m.Gather == "" && m.Head.Server == nil }
-
 // fusion is the name of a kernel that XLA made.
 var fusion = input.Pattern(`(?:^|_)fusion(?:_|$)|^wrapped_[a-z_]+$`)
 
@@ -321,7 +314,7 @@ func (m *Live) sampling(base *Build) run.Plan {
 // profiled records one run of each build beside those that are judged.
 func (m *Live) profiled(ctx context.Context, base *Build, stacks, dump bool) (*run.Result, error) {
 	p := m.plan(1, base)
-	p.Dump = dump && m.dumps()
+	p.Dump = dump && m.Way.Alone
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
 }
@@ -330,6 +323,13 @@ func (m *Live) profiled(ctx context.Context, base *Build, stacks, dump bool) (*r
 func (m *Live) Of(head Build) *Live {
 	one := *m
 	one.Head = head
+	return &one
+}
+
+// counting counts the launches of a selection.
+func (m *Live) counting(s profiler.Selection) *Live {
+	one := *m
+	one.Way, one.Selection = Way{Live: true, Counts: true}, s
 	return &one
 }
 
@@ -363,8 +363,8 @@ type wanted struct{ profiled, unprofiled bool }
 func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs,
 		Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
-	p.GPUMetrics, p.Partial, p.Dump = false, m.Partial, m.Dump && m.dumps()
-	if m.NoProfiler {
+	p.GPUMetrics, p.Partial, p.Dump = false, m.Partial, m.Dump && m.Way.Alone
+	if m.Way.Unprofiled {
 		p.Runs, p.Unprofiled = 0, runs
 		return p
 	}
@@ -378,14 +378,14 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 }
 
 func (m *Live) counterPlan() run.CounterPlan {
-	return run.CounterPlan{Selection: *m.Counters, Counter: tools.Counter, Build: m.Head, Device: tools.GPUs(),
+	return run.CounterPlan{Selection: m.Selection, Counter: tools.Counter, Build: m.Head, Device: tools.GPUs(),
 		Timeout: cmp.Or(m.Limit, max(m.Timeout, counterTimeout)), AllowBusy: m.AllowBusy}
 }
 
 // Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments
 // between. DIR and XXXXXX stand for names that are chosen later.
 func (m *Live) Commands(looks []int, base *Build) []string {
-	if m.Counters != nil {
+	if m.Way.Counts {
 		plan := m.counterPlan()
 		out := []string{thresholds.JoinCommand(plan.CommandLine()),
 			fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
@@ -402,7 +402,7 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
 	}
 	switch {
-	case m.Gather != "":
+	case !m.Way.Local:
 		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()),
 			order, plan.Profiler.Tool().Name))
 	case base != nil:

@@ -131,8 +131,7 @@ func (c *Record) Commands() []string {
 	m := c.Live
 	out := m.Commands([]int{c.Runs}, nil)
 	if c.Counters != nil {
-		counting := *m
-		counting.Counters = c.Counters
+		counting := m.counting(*c.Counters)
 		out = append(out, "# then the heaviest kernels, with -k and their names:")
 		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
 	}
@@ -220,15 +219,14 @@ func without[T any](items []T, runs map[int]float64) (kept []T) {
 }
 
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
-	own, counters := *c.Live, *c.Counters
-	own.Counters = &counters
+	counters := *c.Counters
 	if len(counters.Kernels) == 0 {
 		var err error
 		if counters.Kernels, err = heaviest(&timed[len(timed)-1], recorded.KernelShare, counters.Skip); err != nil {
 			return nil, err
 		}
 	}
-	return c.measure(ctx, &own, CounterRuns, nil, all)
+	return c.measure(ctx, c.Live.counting(counters), CounterRuns, nil, all)
 }
 
 // store adds sessions to the baseline of their GPU, all or none, and the typical step of the one with times.

@@ -59,7 +59,7 @@ func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness str
 // undecidedRows are the names of the rows of benchmark files that further runs may decide, and the number of all rows;
 // none where further runs may decide something else too, or all rows.
 func (c *Check) undecidedRows(r *result.Report) (rows []string, of int) {
-	if m := c.Live; r == nil || c.allRows || m == nil || len(m.Filter) == 0 || !m.NoProfiler || m.Gather != "" {
+	if way := c.Way(); r == nil || c.allRows || !way.Unprofiled || !way.Local || len(c.Live.Filter) == 0 {
 		return nil, 0
 	}
 	all := map[string]bool{}

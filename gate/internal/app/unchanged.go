@@ -178,7 +178,7 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 	switch {
 	case m == nil:
 		return nil, nil, "finished profiles are judged"
-	case c.Base != nil || m.Counters != nil || m.GPUMetrics:
+	case c.Base != nil || m.Way.Counts || m.GPUMetrics:
 		return nil, nil, "a base build, counters or GPU metrics are measured"
 	case len(c.Code.Patterns) == 0 || len(inputs.Patterns) == 0:
 		return nil, nil, "the [[workload]] needs both keys, code and inputs"

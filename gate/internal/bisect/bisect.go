@@ -114,7 +114,7 @@ func (b *bisection) key() (string, error) {
 	options := b.Live.Options
 	options.Profiler, options.Usual, options.Live, options.KeepProfiles = nil, 0, false, ""
 	text, err := json.Marshal([]any{b.Version, b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build, b.Looks,
-		b.Kernel, b.Metric, b.Rule, b.Policy, options, b.Live.Unprofiled, b.Live.NoProfiler, b.Live.Filter})
+		b.Kernel, b.Metric, b.Rule, b.Policy, options, b.Live.Unprofiled, b.Live.Way.Unprofiled, b.Live.Filter})
 	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 

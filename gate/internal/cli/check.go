@@ -103,7 +103,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		x.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
 	}
 	lacking := (*result.Report)(nil)
-	if v.noGPU != "fail" && v.origin() != ofFiles {
+	if v.noGPU != "fail" && checks[0].Way().Live {
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
@@ -240,22 +240,22 @@ func (v *checkOptions) request(ctx context.Context, e *env, workload []string) (
 			return nil, err
 		}
 		c.Paired = v.paired && c.Base != nil
-		if v.origin() == ofFiles && !v.fs.Changed("profiler") {
+		if !j.Way().Live && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
 		m := j.Live
-		switch v.origin() {
-		case ofTimes:
+		switch {
+		case j.Way().Timed:
 			m.Partial = len(jobs) == 1
 			if c.Base == nil {
 				m.Step, m.Warmup = j.Baselines.Alike(j.Rule)
 			}
-			if !m.NoProfiler && m.Gather == "" && m.Head.Server == nil {
+			if j.Way().Alone && !j.Way().Unprofiled {
 				m.Bounds, m.Selection = j.Policy.Bounds(measure.ByCounters), v.counts
 				m.Selection.Metrics = j.Policy.RawMetrics()
 			}
-		case ofCounters:
+		case j.Way().Counts:
 			m.Partial = len(jobs) == 1
 			if err := v.counted(ctx, c, j); err != nil {
 				return nil, err
@@ -301,8 +301,10 @@ func (v *checkOptions) counted(ctx context.Context, c *app.Check, j *job) error 
 	if len(without) > 0 {
 		c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
 	}
-	j.Policy, c.Policy, j.Live.Counters = policy, policy, &v.counts
-	return v.countPolicy(ctx, policy, !v.dryRun)
+	j.Policy, c.Policy = policy, policy
+	err := v.countPolicy(ctx, policy, !v.dryRun)
+	j.Live.Selection = v.counts
+	return err
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
@@ -413,7 +415,7 @@ func (v *checkOptions) asked(c *app.Check, j *job) error {
 	switch {
 	case v.dryRun, v.from != "" || v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
 		return nil
-	case v.origin() == ofCounters && len(c.Baselines) > 0: // it holds times alone
+	case c.Way().Counts && len(c.Baselines) > 0: // it holds times alone
 		return nil
 	case len(c.Baselines) > 0:
 		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record "+
@@ -432,10 +434,10 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 	if err := c.Valid(ctx); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := c.Looks[0] == 1 && v.origin() == ofTimes
+	lone := c.Looks[0] == 1 && c.Way().Timed
 	first := c.Base == nil && !c.Screens()
 	switch {
-	case first && v.origin() == ofCounters && len(c.Kernels) == 0:
+	case first && c.Way().Counts && len(c.Kernels) == 0:
 		lacks := "no baseline"
 		if len(c.Baselines) > 0 {
 			lacks = "no counters in the baseline"

@@ -108,7 +108,7 @@ func (v *running) resolve(e *env, workload []string) ([]*job, error) {
 		}
 		jobs = append(jobs, j)
 	}
-	profiled := func(j *job) bool { return j.Live == nil || !j.Live.NoProfiler || j.Live.ExplainRows }
+	profiled := func(j *job) bool { return !j.Way().Unprofiled || j.Way().Rows }
 	if !v.count && !slices.ContainsFunc(jobs, profiled) {
 		return jobs, v.idle(e, []string{"unprofiled"})
 	}
@@ -158,10 +158,13 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
 	}
-	if j.looks, err = v.plan(&j.set); err != nil {
+	if v.from == "" {
+		j.Live = &app.Live{Way: app.WayOf(&j.set, v.by())}
+	}
+	if j.looks, err = v.plan(j); err != nil {
 		return nil, err
 	}
-	if v.origin() == ofFiles {
+	if !j.Way().Live {
 		j.looks = j.looks[:1]
 		rule, err := v.rule()
 		t := v.tools(p)
@@ -179,9 +182,8 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 		GPUMetrics: v.gpuMetrics, AllowBusy: v.allowBusy, KeepProfiles: v.keepProfiles}
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by())), w.Ranks, w.ResultFiles()
 	own.Rows, own.Step, own.Warmup = j.rows, w.Step, w.Warmup
-	times := v.origin() == ofTimes
-	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && times
-	if v.fs.Lookup("gpu-metrics") != nil && w.Gather == "" && w.Profiled() && times {
+	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && j.Way().Timed
+	if v.fs.Lookup("gpu-metrics") != nil && j.Way().Local && j.Way().Timed && !j.Way().Unprofiled {
 		own.GPUMetrics = own.GPUMetrics || j.Policy.Wants(measure.BySampling)
 	}
 	own.Usual = j.Baselines.Longest()
@@ -192,21 +194,20 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	if own.Starts, err = starts(w, j.Policy); err != nil {
 		return err
 	}
-	if own.Gather, err = v.gather(w); err != nil {
+	if own.Gather, err = v.gather(j); err != nil {
 		return err
 	}
-	if own.Gather != "" {
-		j.build.Launcher = w.Launcher
-	} else {
+	if j.Way().Local {
 		j.launcher, j.build.Command = w.Launcher, slices.Concat(w.Launcher, j.build.Command)
+	} else {
+		j.build.Launcher = w.Launcher
 	}
-	if s := w.Server; s != nil && !times {
+	if s := w.Server; s != nil && j.Way().Counts {
 		return timeOnly(s.Where)
 	}
 	own.Server = j.server(w.Server)
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && times,
-		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout,
-		MayLackSamples: !v.gpuMetrics}
+	*j.Live = app.Live{Options: own, Way: j.Way(), Head: j.build, Observe: j.Observe, Filter: w.Filter(),
+		Limit: w.Timeout, MayLackSamples: !v.gpuMetrics}
 	near := j.Baselines.Near(ctx, j.Live)
 	j.Live.NoNVTX, j.Live.Dump = near.NoNVTX(), near.Operations()
 	j.Measurer = j.Live
@@ -219,7 +220,7 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 				err.Error())
 		}
 	}
-	j.Live.Unprofiled, err = v.share(w, j.Policy, cmp.Or(v.runs.First, j.looks[0]))
+	j.Live.Unprofiled, err = v.share(j, cmp.Or(v.runs.First, j.looks[0]))
 	return err
 }
 
@@ -293,7 +294,8 @@ func (v *running) build(w *thresholds.Workload, command []string) (b app.Build, 
 }
 
 // plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
-func (v *running) plan(w *thresholds.Workload) ([]int, error) {
+func (v *running) plan(j *job) ([]int, error) {
+	w := &j.set
 	policy := w.Runs
 	if v.usual.First == v.usual.Most { // no check
 		policy.First, v.runs.First = policy.Most, v.runs.Most
@@ -302,7 +304,7 @@ func (v *running) plan(w *thresholds.Workload) ([]int, error) {
 	if v.by().ByLaunch() {
 		usual = thresholds.FixedRuns(app.CounterRuns)
 	}
-	if v.fs.Lookup("budget") == nil || v.origin() != ofTimes {
+	if v.fs.Lookup("budget") == nil || !j.Way().Timed {
 		w.Budget = 0
 	}
 	if w.Budget > 0 {
@@ -312,29 +314,30 @@ func (v *running) plan(w *thresholds.Workload) ([]int, error) {
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (v *running) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) (float64, error) {
+func (v *running) share(j *job, runs int) (float64, error) {
 	flag := source(v.fs, "unprofiled")
 	switch {
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
-	case (len(w.Outputs)+len(w.Results) > 0 || p.Wants(measure.ByWall)) && v.origin() == ofTimes:
+	case j.Way().Timed && (len(j.set.Outputs)+len(j.set.Results) > 0 || j.Policy.Wants(measure.ByWall)):
 		return 1, nil
 	}
 	return 0, nil
 }
 
 // gather is the directory for the recordings of ranks, made where missing; "" if the profiler runs around the workload.
-func (v *running) gather(w *thresholds.Workload) (dir string, err error) {
+func (v *running) gather(j *job) (dir string, err error) {
+	w := &j.set
 	switch {
-	case w.Gather == "" && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):
+	case j.Way().Local && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):
 		return "", nil
-	case w.Gather == "":
+	case j.Way().Local:
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
 	case w.Server != nil:
 		return "", usageError("--gather records ranks: leave it out with [workload.server]")
-	case v.origin() == ofCounters:
+	case j.Way().Counts:
 		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
 	case v.keepProfiles != "":
 		return "",
@@ -380,7 +383,7 @@ func (v *calibrateOptions) run(ctx context.Context, e *env, args arguments) erro
 	switch {
 	case v.onLine("allow-busy") && v.allowBusy:
 		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
-	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && v.origin() != ofFiles:
+	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && j.Way().Live:
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",
 			source(v.fs, "runs"), v.runs.First, app.FewestCalibrated)
 	}

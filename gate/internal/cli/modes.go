@@ -49,26 +49,6 @@ func (a acting) idle(flag string, fs *pflag.FlagSet, in []string) string {
 	return modes[in[0]]
 }
 
-// origin is where the sessions of a call come from.
-type origin int
-
-// Times and counters are measured here, files were recorded before.
-const (
-	ofTimes origin = iota
-	ofCounters
-	ofFiles
-)
-
-func (v *given) origin() origin {
-	switch {
-	case v.value("from") != "":
-		return ofFiles
-	case v.by().ByLaunch():
-		return ofCounters
-	}
-	return ofTimes
-}
-
 // modes are those of a call.
 func (c *command) modes(v *given, args []string) []string {
 	switch {

@@ -52,7 +52,7 @@ func (v *recordOptions) all(ctx context.Context, e *env, workload []string) (sug
 		if j.set.Server != nil && v.count {
 			return nil, timeOnly(j.set.Server.Where)
 		}
-		if j.looks[0] == 1 && v.origin() != ofFiles {
+		if j.looks[0] == 1 && j.Way().Live {
 			return nil,
 				usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
