@@ -419,10 +419,10 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", times, each,
 			thresholds.JoinCommand(m.Head.Command)))
 	}
-	if m.Head.Server != nil {
+	if m.Head.Served() {
 		out = append(out, "# a run starts when its server is ready: "+thresholds.JoinCommand(m.Head.Server))
 	}
-	if base != nil && base.Server != nil {
+	if base.Served() {
 		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))
 	}
 	for _, r := range m.Bounds {

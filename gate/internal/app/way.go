@@ -18,7 +18,7 @@ type Way struct {
 
 // WayOf is the way of a workload that a profiler measures.
 func WayOf(w *thresholds.Workload, by model.Profiler) Way {
-	counts, unprofiled := by.ByLaunch(), !w.Profiled()
+	counts, unprofiled, local := by.ByLaunch(), !w.Profiled(), w.Gather == ""
 	return Way{Live: true, Counts: counts, Timed: !counts, Unprofiled: !counts && unprofiled,
-		Rows: unprofiled && w.Profile == "explain", Local: w.Gather == "", Alone: w.Gather == "" && w.Server == nil}
+		Rows: unprofiled && w.Profile == "explain", Local: local, Alone: local && w.Server == nil}
 }

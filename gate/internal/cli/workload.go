@@ -133,7 +133,7 @@ func (v *checkOptions) baseOf(ctx context.Context, e *env, j *job) (*app.Base, e
 		if err := w.Set("command", v.baseCommand, ""); err != nil {
 			return nil, usageError("%s: %w", source(v.fs, "base-cmd"), errors.Unwrap(err))
 		}
-		if base.Build.Server != nil {
+		if base.Build.Served() {
 			base.Build.Server = w.Command
 		} else {
 			base.Build.Command = slices.Concat(j.launcher, w.Command)

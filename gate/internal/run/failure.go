@@ -105,7 +105,7 @@ func (p Plan) workloadError(index int, r Run) error {
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.schedule())}
 	defer e.blameBase()
 	switch {
-	case r.Server != nil && r.Server.Fault != "":
+	case r.Server.failed():
 		e.refusal = p.serverError(r.Server, where)
 	case r.Error != "":
 		e.refusal = model.Refuse(model.NoWorkload, "check its command",

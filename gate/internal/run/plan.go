@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -33,6 +34,9 @@ type Build struct {
 	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
 }
+
+// Served reports whether its command loads a server, false of no build.
+func (b *Build) Served() bool { return b != nil && b.Server != nil }
 
 // Hash is the first 8 hexadecimal digits of SHA-256 of all its commands.
 func (b *Build) Hash() string {
@@ -119,6 +123,22 @@ type Plan struct {
 	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session
+}
+
+// way is how the runs of a session are started and recorded, as facts.
+type way struct {
+	local    bool // the workload runs on this host, and not as ranks, whose profilers run around each of them
+	profiled bool // the profiler runs around the workload
+	alone    bool // the program itself starts here and ends: it loads no server and launches no ranks
+	record   func(context.Context, *proc.Private, spec, proc.Children, *look, func(Event)) ([]Run, error)
+	read     func(context.Context, *proc.Private, []Run, func(Event)) ([][]model.Trace, error)
+}
+
+func (p Plan) way() way {
+	if p.Gather != "" {
+		return way{record: p.gather, read: p.readJobs}
+	}
+	return way{local: true, profiled: p.Runs > 0, alone: !p.Head.Served(), record: p.record, read: p.read}
 }
 
 func (p Plan) withDefaults() Plan {
@@ -294,7 +314,7 @@ func (b Build) program(what, next string) (program, error) {
 		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
 	out := program{Path: path, Command: b.Command, Dir: dir}
-	if b.Server != nil {
+	if b.Served() {
 		server, err := Build{Command: b.Server, Dir: b.Dir}.program("the server", next)
 		if err != nil {
 			return program{}, err

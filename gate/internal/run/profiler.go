@@ -209,7 +209,7 @@ func (x *processes) limit() time.Duration {
 	case starting:
 		return x.StartLimit
 	case running: // the runner ends a run that takes too long; without a timeout a run may take for ever
-		served := x.Head.Server != nil
+		served := x.Head.Served()
 		switch {
 		case x.Timeout <= 0 || served && x.Server.Timeout <= 0:
 		case served:

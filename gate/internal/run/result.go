@@ -59,7 +59,7 @@ type Run struct {
 }
 
 func (r Run) failed() bool {
-	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" ||
+	return r.Error != "" || r.Server.failed() || r.ExitCode != 0 || r.Signal != "" ||
 		r.TimedOut || r.misread() >= 0 || r.Unread != ""
 }
 
@@ -222,7 +222,7 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Unprofiled })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool {
-			return r.Pid == t.Process || r.Server != nil && r.Server.Pid == t.Process
+			return r.Pid == t.Process || r.Server.is(t.Process)
 		})
 		if i < 0 {
 			i = slices.IndexFunc(runs, func(r Run) bool {

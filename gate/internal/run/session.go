@@ -51,7 +51,7 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	}
 	p = p.withDefaults()
 	var err error
-	if p.Gather != "" || p.Runs == 0 {
+	if !p.way().profiled {
 		_, err = p.spec() // the profiler is on the hosts of the ranks, or none is needed
 		if err != nil {
 			return nil, err
@@ -115,7 +115,8 @@ var sessions atomic.Int64 // that this process has measured
 func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err error) {
 	start := time.Now()
 	p.clock = newClock()
-	watch := device.Watch(p.Device, p.clock.now, p.Gather != "")
+	way := p.way()
+	watch := device.Watch(p.Device, p.clock.now, !way.local)
 	sp, err := p.spec()
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		return nil, err
 	}
 	var load hostWatch
-	if p.Gather == "" { // the ranks run on other hosts
+	if way.local {
 		report := note
 		note = func(e Event) { load.see(e.Stage); report(e) }
 	}
@@ -145,16 +146,12 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := sp.write(private.Path); err != nil {
 		return nil, proc.PrivateError(err)
 	}
-	record, read := p.record, p.read
-	if p.Gather != "" {
-		record, read = p.gather, p.readJobs
-	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	before := beginWatch(watching, watch, p.AllowBusy, p.Runs > 0)
 	lead := time.Since(start) // until the profiler is started
 	var after *look
-	runs, err := record(ctx, private, sp, children, before, func(e Event) {
+	runs, err := way.record(ctx, private, sp, children, before, func(e Event) {
 		if e.Stage == Finishing { // the profiler needs no GPU for its report
 			after = finishWatch(watching, watch, p.AllowBusy)
 		}
@@ -181,7 +178,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := cmp.Or(err, p.keep(private.Path)); err != nil { // it is kept of a failed session too
 		return nil, err
 	}
-	runs, traces, err := p.readFinished(ctx, private, runs, read, note)
+	runs, traces, err := p.readFinished(ctx, private, runs, way, note)
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}
@@ -202,13 +199,12 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 }
 
 // readFinished reads the traces of the runs, without a run that was cut.
-func (p Plan) readFinished(ctx context.Context, private *proc.Private, runs []Run,
-	read func(context.Context, *proc.Private, []Run, func(Event)) ([][]model.Trace, error),
-	note func(Event)) ([]Run, [][]model.Trace, error) {
+func (p Plan) readFinished(ctx context.Context, private *proc.Private, runs []Run, way way, note func(Event)) (
+	[]Run, [][]model.Trace, error) {
 	traces := make([][]model.Trace, len(runs))
 	if p.Runs > 0 {
 		var err error
-		if traces, err = read(ctx, private, runs, note); err != nil {
+		if traces, err = way.read(ctx, private, runs, note); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -320,7 +316,7 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	switch {
-	case p.Gather != "":
+	case !p.way().local:
 		return [][]string{p.Head.launched(p.Self, filepath.Join(p.Gather, proc.Prefix+"XXXXXX"), jobOf(0))}
 	case p.Runs == 0:
 		return [][]string{p.Head.Command}

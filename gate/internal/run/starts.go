@@ -44,7 +44,7 @@ func (p *poll) next() <-chan time.Time {
 // startsTogether is the most runs that may start before their turn: one where two builds alternate or a launcher starts
 // the ranks of a job.
 func (p Plan) startsTogether() int {
-	if p.Base != nil || p.Head.Server != nil || p.Gather != "" || p.Device == nil || len(p.Results) > 0 {
+	if p.Base != nil || !p.way().alone || p.Device == nil || len(p.Results) > 0 {
 		return 1
 	}
 	return max(1, p.Starts)
