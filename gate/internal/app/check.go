@@ -57,8 +57,6 @@ type Check struct {
 	SkipUnchanged bool
 	// Draw adds to the report what pictures show.
 	Draw bool
-	// CodeOnly compares device code alone, which takes no GPU.
-	CodeOnly bool
 
 	sinceAnchor []model.Session // since the anchor of the baseline
 	allRows     bool            // the filter of the results fails
@@ -115,9 +113,6 @@ func (c *Check) own() Baselines {
 
 // Run measures and judges. What must not be judged is a report without a verdict and no error.
 func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
-	if c.CodeOnly {
-		return checkCode(ctx, c)
-	}
 	if r := c.unchanged(ctx); r != nil {
 		return r, nil
 	}

@@ -175,8 +175,8 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	return err
 }
 
-// checkCode compares the device code here with that of the baselines' newest session, without a GPU.
-func checkCode(ctx context.Context, c *Check) (*result.Report, error) {
+// RunCode compares the device code here with that of the baselines' newest session, without a GPU.
+func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {
@@ -185,7 +185,7 @@ func checkCode(ctx context.Context, c *Check) (*result.Report, error) {
 			}
 		}
 	}
-	in := decide.Input{Baseline: base, Policy: c.Policy, CodeOnly: true}
+	in := decide.Input{Baseline: base, Policy: c.Policy}
 	kernels, err := c.Code.read(ctx)
 	switch {
 	case err != nil:
@@ -203,5 +203,5 @@ func checkCode(ctx context.Context, c *Check) (*result.Report, error) {
 		return nil, err
 	}
 	in.Head = []model.Session{{Code: kernels}}
-	return judged(in, nil), nil
+	return insight.JudgeCode(in, nil), nil
 }

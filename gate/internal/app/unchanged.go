@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -160,8 +161,8 @@ func (c *Check) unchanged(ctx context.Context) *result.Report {
 	base, kernels, why := c.same(ctx)
 	if why == "" {
 		said := result.Say(Unchanged{len(kernels), c.Code.Inputs.files})
-		r := judged(decide.Input{Baseline: base, Head: []model.Session{{Code: kernels}}, Policy: c.Policy,
-			CodeOnly: true, Unchanged: &said}, nil)
+		head := []model.Session{{Code: kernels}}
+		r := insight.JudgeCode(decide.Input{Baseline: base, Head: head, Policy: c.Policy}, &said)
 		if r.Verdict == result.Pass {
 			return r
 		}

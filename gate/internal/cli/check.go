@@ -118,11 +118,13 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 			}
 		}
 		c.Estimate = func(r *result.Report) string { return report.Lead(r, v.options(e)) }
-		c.CodeOnly = lacking != nil && v.noGPU == "code"
-		if len(checks) > 1 && !c.CodeOnly {
+		judge := c.Run
+		if lacking != nil && v.noGPU == "code" {
+			judge = c.RunCode
+		} else if len(checks) > 1 {
 			c.Begin("workload " + c.Workload)
 		}
-		if r, err = c.Run(ctx); err != nil {
+		if r, err = judge(ctx); err != nil {
 			return err
 		}
 		all = append(all, r)

@@ -56,6 +56,11 @@ func explained(d *decide.Decision) *result.Report {
 // Judge judges and explains.
 func Judge(in decide.Input) *result.Report { return explained(decide.Judge(in)) }
 
+// JudgeCode judges device code alone and explains.
+func JudgeCode(in decide.Input, unchanged *result.Remark) *result.Report {
+	return explained(decide.JudgeCode(in, unchanged))
+}
+
 // Refuse explains why a measurement could not be judged at all.
 func Refuse(in decide.Input, why error) *result.Report { return explained(decide.Refuse(in, why)) }
 
@@ -89,7 +94,7 @@ func unjudged(d *decide.Decision, x *result.Report) {
 // changedCode says how the device code differs.
 func changedCode(d *decide.Decision, x *result.Report) {
 	if d.Code != nil {
-		x.Note(code.Notes(d.Code, d.Baseline, d.CodeOnly)...)
+		x.Note(code.Notes(d.Code, d.Baseline, d.Stage == decide.CodeAlone)...)
 	}
 }
 

@@ -26,10 +26,6 @@ type Input struct {
 	// Since holds every session since the anchor of the baseline for judging drift. Without any, drift is judged by the
 	// baseline's own sessions alone.
 	Since []model.Session
-	// CodeOnly judges device code alone, without a measurement.
-	CodeOnly bool
-	// Unchanged is the reason of a pass with CodeOnly where all that is measured is as in the baseline, nil elsewhere.
-	Unchanged *result.Remark
 	// Look says which of several looks at growing data this is; the zero value is the only one.
 	Look Look
 }
@@ -101,15 +97,9 @@ func Judge(in Input) *Decision {
 		policy, followed = &compared, &drifts
 	}
 	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
-	d := newDecision(in, CodeAlone)
-	if in.CodeOnly {
-		d.HeadSessions = nil
-		var failed *result.Remark
-		d.Code, failed = code.Compare(in.Baseline, in.Head, policy)
-		return d.conclude(verdict.Gate{Code: failed, CodeAlone: cmp.Or(in.Unchanged, code.Alone(d.Code, in.Baseline))})
-	}
+	d := newDecision(in, Measured)
 	base, refusal := align.Comparable(in.Baseline, in.Head)
-	d.Stage, d.Base, d.Boards = Measured, base, align.Boards(base, in.Head)
+	d.Base, d.Boards = base, align.Boards(base, in.Head)
 	if refusal != nil {
 		return d.conclude(verdict.Gate{Refused: refusal})
 	}
@@ -128,6 +118,16 @@ func Judge(in Input) *Decision {
 		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: cmp.Or(m.Unmet(), unmetRatio(policy, d.t.Head))}
 	d.Code, g.Code = code.Compare(in.Baseline, in.Head, policy)
 	return d.conclude(g)
+}
+
+// JudgeCode judges device code alone, without a measurement. unchanged is the reason of a pass where all that is
+// measured is as in the baseline, nil elsewhere.
+func JudgeCode(in Input, unchanged *result.Remark) *Decision {
+	in.Baseline = match.SameOperations(in.Baseline, in.Head)
+	d, failed := newDecision(in, CodeAlone), (*result.Remark)(nil)
+	d.HeadSessions = nil
+	d.Code, failed = code.Compare(in.Baseline, in.Head, in.Policy.In(recorded.Categories(in.Baseline, in.Head)))
+	return d.conclude(verdict.Gate{Code: failed, CodeAlone: cmp.Or(unchanged, code.Alone(d.Code, in.Baseline))})
 }
 
 func newDecision(in Input, stage Stage) *Decision {
