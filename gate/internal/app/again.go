@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -88,7 +89,7 @@ func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolve
 	files := cmp.Or(said.Basis, &result.Basis{})
 	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
 	names := files.Kernels
-	if files.Against == "" && head[len(head)-1].Profiler().ByLaunch() { // launches may be of chosen kernels
+	if files.Against == "" && recorded.ByLaunch(head) { // launches may be of chosen kernels
 		names = slices.Concat(kernels(head), named(said))
 	}
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,

@@ -70,7 +70,7 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	if times := model.Timed(head); len(times) > 0 && len(model.Profilers(head)) > 1 {
 		head = times
 	}
-	if head[len(head)-1].Profiler().ByLaunch() {
+	if recorded.ByLaunch(head) {
 		return nil, model.Refuse(model.NotCountable, "calibrate with the workload, or with profiles of times",
 			"counters of single launches say nothing about how times vary")
 	}

@@ -48,10 +48,8 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 		out.Kernels = untimed(sessions)
 	}
 	var recorded []map[measure.Subject]counters.Kernel // newest first
-	for i := range slices.Backward(all) {
-		if s := &all[i]; s.Profiler().ByLaunch() {
-			recorded = append(recorded, counters.Kernels(s))
-		}
+	for _, s := range slices.Backward(model.Counted(all)) {
+		recorded = append(recorded, counters.Kernels(&s))
 	}
 	for i := range out.Kernels {
 		out.Kernels[i].Counters = countersOf(out.Kernels[i].Subject(), recorded)

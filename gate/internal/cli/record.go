@@ -134,7 +134,7 @@ func recorded(sessions []model.Session) string {
 			measure.Count(s.Unprofiled, "unprofiled run"), gpu, measure.Count(len(benchmarks), "benchmark"))
 	}
 	switch {
-	case s.Environment.Profiler().ByLaunch():
+	case s.Counted():
 		unit = "counters of single launches"
 	case s.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(s.Step))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
@@ -136,7 +137,7 @@ func launches(p *counters.Profile, s measure.Subject, side string) (k counters.K
 // Counted are the causes of a gate on counters, whose sessions hold the counters already. One run a side judges no
 // time, but its counters are exact and explain the kernels whose time differs.
 func Counted(findings []result.Finding, base, head []model.Session) map[int]*result.Cause {
-	if len(head) == 0 || !head[len(head)-1].Profiler().ByLaunch() {
+	if !recorded.ByLaunch(head) {
 		return nil
 	}
 	indices := Slower(findings, true, maxExplained)
