@@ -56,16 +56,11 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 			largest>>20)
 	}
 	d, f, err := detect(text, name, own)
-	switch {
-	case err != nil:
+	if err == nil && f == nil {
+		err = unread(text, name, &d)
+	}
+	if err != nil {
 		return nil, err
-	case f == nil && Unknown(text, name) != nil:
-		return nil, Unknown(text, name)
-	case f == nil && d.kind == model.BadTable:
-		return nil, d.refusal(name, f)
-	case f == nil:
-		return nil, model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows",
-			name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
 		units: map[[3]string]unit{}}
@@ -96,6 +91,17 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 		r.account(f.account(), d.value)
 	}
 	return r.sessions()
+}
+
+// unread is the refusal of a file that has the form of no harness.
+func unread(text []byte, name string, d *document) error {
+	if err := Unknown(text, name); err != nil {
+		return err
+	}
+	if d.kind == model.BadTable {
+		return d.refusal(name, nil)
+	}
+	return model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows", name)
 }
 
 // sessions are the loads of the file.
