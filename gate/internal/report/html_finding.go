@@ -29,7 +29,7 @@ type counters struct {
 }
 
 // findings are the articles on failing, warned and undecided subjects, the worst first, and the table of the runs of
-// those that are a row of a file without a cause.
+// rows of files without a cause.
 func (s *reportSheet) findings() (p, runs part) {
 	all := story.Groups(story.Untold(s.Of(story.Failing, story.Warned, story.Open)))
 	t := &story.Table{Title: "Every run of these rows", Class: "runs", Columns: []story.Column{{Title: "Name"},

@@ -148,9 +148,9 @@ func inUnit(unit string) (measure.Metric, float64) {
 // isValue reports whether nothing is known of a metric but its number and unit.
 func isValue(m measure.Metric) bool { return m.Name == measure.Value.Name }
 
-// tally gives for each text of a list how many of it stand up to there, and how many there are of each. A loop of jq
-// copies its object with each assignment.
-func tally(list any, _ []any) any {
+// occurrences gives for each text of a list how many of it stand up to there, and how many there are of each. A loop of
+// jq copies its object with each assignment.
+func occurrences(list any, _ []any) any {
 	numbers, counts := []any{}, map[string]any{}
 	all, _ := list.([]any)
 	for _, v := range all {
@@ -228,7 +228,7 @@ var functions = []filter.Function{
 		text, _ := name.(string)
 		return normal(text)
 	}},
-	{Name: "tally", Call: tally},
+	{Name: "occurrences", Call: occurrences},
 	{Name: "told_apart", Arguments: 1, Call: toldApart},
 	{Name: "tests", Arguments: 2, Call: tests},
 	{Name: "known_names", Call: func(any, []any) any { return knownNames() }},

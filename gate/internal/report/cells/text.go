@@ -16,8 +16,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// UTF8 takes off a byte order mark, and turns UTF-16 that has one, as PowerShell writes it, into UTF-8. It takes off
-// what a log has in front of each line. Other text, whatever its encoding, comes out as it is.
+// UTF8 takes off a byte order mark and the fronts of the lines of a log, and turns UTF-16 that has a mark, as
+// PowerShell writes it, into UTF-8. Other text, whatever its encoding, comes out as it is.
 func UTF8(r io.Reader) io.Reader {
 	in := bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(transform.Nop)), 4<<10)
 	head, _ := in.Peek(in.Size())
@@ -37,8 +37,8 @@ func UTF8(r io.Reader) io.Reader {
 	return &log{in: in, of: of}
 }
 
-// clock matches the time of day of a CI job in front of a line, with GitLab's stream; rank what launchers put there:
-// mpirun --tag-output, srun --label, torchrun, kubectl logs --prefix, docker compose.
+// clock matches the time of day of a CI job in front of a line, with GitLab's stream; rank the label of a process
+// there, of mpirun --tag-output, srun --label, torchrun, kubectl logs --prefix or docker compose.
 var (
 	clock = input.Pattern(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:?\d\d)? (?:\d\d[OE][ +])?`)
 	rank  = input.Pattern(`^(?:\[\d+,\d+\](?:<std(?:out|err)>)?: ?| *\d+: |\[[a-z_]*\d+\](?:: ?| )|` +
@@ -77,7 +77,8 @@ func (l *log) Read(p []byte) (n int, err error) {
 		}
 	}
 	n = copy(p, l.line)
-	if l.line = l.line[n:]; n > 0 {
+	l.line = l.line[n:]
+	if n > 0 {
 		err = nil // at its end the input says so again
 	}
 	return n, err

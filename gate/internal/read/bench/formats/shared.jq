@@ -3,7 +3,7 @@
 def num: if type == "string" then (if test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
 def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def lines: split("\n")[] | rtrimstr("\r");
-def counts: tally.counts; def numbered: tally.numbers;
+def counts: occurrences.counts; def numbered: occurrences.numbers;
 def settings: with_entries(select((.key | setting // "") != ""));
 def entries_of($names): $names[] as $n | select(has($n)) | {key: $n, value: .[$n]};
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
