@@ -230,7 +230,7 @@ func (x *explanation) affords(short bool) error {
 type tooLong time.Duration
 
 func (t tooLong) Error() string {
-	return fmt.Sprintf("a run takes %.3g s, more than is left of the time for explanations", time.Duration(t).Seconds())
+	return "a run takes " + result.Seconds(result.Number(t)) + ", more than is left of the time for explanations"
 }
 
 // single reports whether each name is that of one kernel at most, whatever its geometry: the first launch is of it

@@ -49,7 +49,7 @@ func (s *reportSheet) steps() {
 			}
 		}
 	}
-	var pictures []picture
+	pictures, drawn := []picture(nil), map[string]bool{} // classes of spans
 	for _, x := range sides {
 		step := x.Step
 		about := fmt.Sprintf("run %d, %s", step.Run, story.Quantity(result.Number(step.Length), story.NS))
@@ -61,9 +61,14 @@ func (s *reportSheet) steps() {
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}
+		lanes := s.lanes(x.Drawing, classes, titles)
+		for _, l := range lanes {
+			for _, span := range l.Spans {
+				drawn[span.Class] = true
+			}
+		}
 		pictures = append(pictures, picture{Title: x.name, About: about, Zoom: true,
-			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length,
-				tick(story.NS))})
+			SVG: plot.Step("One step of the "+x.name, about, lanes, length, tick(story.NS))})
 	}
 	said := "The step nearest the median of its side, by the GPU's clock"
 	if len(pictures) > 1 {
@@ -73,9 +78,7 @@ func (s *reportSheet) steps() {
 		About: said + ". Slower kernels and replacements are marked.",
 		Legend: slices.DeleteFunc([]meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},
 			{"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}},
-			func(m meaning) bool {
-				return !slices.ContainsFunc(pictures, func(p picture) bool { return p.SVG.Has(m.Class) })
-			})})
+			func(m meaning) bool { return !drawn[m.Class] })})
 }
 
 // kinds are the lanes of a step, by the level of their spans.

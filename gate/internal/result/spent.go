@@ -35,17 +35,17 @@ type Spent struct {
 
 // String is "87 s on the GPU machine (10 runs of 8.1 s, steps 2.2 s; profiler 6 s)".
 func (s *Spent) String() string {
-	text := fmt.Sprintf("%s on the GPU machine (%s of %s", seconds(s.Total), measure.Count(s.Runs, "run"),
-		seconds(s.InRuns/Number(s.Runs)))
+	text := fmt.Sprintf("%s on the GPU machine (%s of %s", Seconds(s.Total), measure.Count(s.Runs, "run"),
+		Seconds(s.InRuns/Number(s.Runs)))
 	for _, x := range s.Run {
 		if x.Part == Steps {
-			text += fmt.Sprintf(", steps %s", seconds(x.Time))
+			text += fmt.Sprintf(", steps %s", Seconds(x.Time))
 		}
 	}
 	if s.Export == 0 { // nothing was profiled
 		text += ")"
 	} else {
-		text += fmt.Sprintf("; profiler %s)", seconds(s.Total-s.InRuns))
+		text += fmt.Sprintf("; profiler %s)", Seconds(s.Total-s.InRuns))
 	}
 	if s.Starts > 0 {
 		text += fmt.Sprintf("; the starts of %s overlapped and are not judged", measure.Count(s.Starts, "run"))
@@ -55,20 +55,20 @@ func (s *Spent) String() string {
 
 // Detail adds the parts of a run and of the profiler's time.
 func (s *Spent) Detail() string {
-	run := measure.Map(s.Run, func(x RunPart) string { return x.Part + " " + seconds(x.Time) })
+	run := measure.Map(s.Run, func(x RunPart) string { return x.Part + " " + Seconds(x.Time) })
 	if s.Export == 0 {
 		return s.String()
 	}
-	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, seconds(s.Start),
-		seconds(s.Report), seconds(s.Export), seconds(s.Read))
+	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, Seconds(s.Start),
+		Seconds(s.Report), Seconds(s.Export), Seconds(s.Read))
 	if len(run) > 0 {
 		text += "; a run: " + strings.Join(run, ", ")
 	}
 	return text
 }
 
-// seconds prints two digits.
-func seconds(ns Number) string {
+// Seconds prints a time with two digits.
+func Seconds(ns Number) string {
 	s, _ := strconv.ParseFloat(fmt.Sprintf("%.1e", float64(ns)/1e9), 64)
 	return strconv.FormatFloat(s, 'f', -1, 64) + " s"
 }

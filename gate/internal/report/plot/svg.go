@@ -13,9 +13,6 @@ import (
 // SVG is a drawing as markup: every text in it is escaped, and it may stand in a page as it is.
 type SVG string
 
-// Has reports whether a shape of the drawing is in this class.
-func (s SVG) Has(class string) bool { return strings.Contains(string(s), ` class="`+class) }
-
 type svg struct {
 	b strings.Builder
 }
