@@ -180,8 +180,11 @@ func (t comparison) relation() terms.Relation {
 func (t comparison) term(p pair, hostPart float64) float64 {
 	s, m := p.Subject, p.Metric
 	of := terms.Of(s, m, t.Head.Note(s, m.Name)+" "+t.Base.Note(s, m.Name))
-	if t.launched(p) {
+	switch {
+	case t.launched(p):
 		of = terms.JobRow
+	case t.ofJob():
+		of = of.OfJob()
 	}
 	sd := of.SD(t.relation(), hostPart)
 	if of <= terms.SumRow {
@@ -191,5 +194,6 @@ func (t comparison) term(p pair, hostPart float64) float64 {
 			sd *= t.Policy.SessionSD / between
 		}
 	}
-	return sd * sd
+	beside := t.neighbours(p)
+	return sd*sd + beside*beside
 }

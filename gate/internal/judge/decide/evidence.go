@@ -45,6 +45,7 @@ type evidence struct {
 	standsOut            bool    // more than others of its kind
 	trends               bool    // kernels of both sides get slower or faster from run to run
 	launched             bool    // wall time that a launcher makes, and the whole run is not longer for certain
+	ofSession            bool    // a time of a job, see [comparison.ofSession], that may be within its limit
 	explanations         []explanation
 	modes                modes
 	levels               result.Remark // the same in words
@@ -97,6 +98,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
 	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
 	x.launched = t.launched(e.pair) && !t.wholeRun().worse()
+	x.ofSession = t.ofSession(e.pair) && x.least() <= x.limit
 	x.overlaps = t.assumed && e.Subject.Scope == measure.ScopeBenchmark && !x.clear(e)
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)

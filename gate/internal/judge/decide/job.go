@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/match"
@@ -16,10 +17,35 @@ import (
 // selects. Launchers start processes, join them to a group and end them one by one, which varies far more than the
 // program.
 func (t comparison) launched(p pair) bool {
-	several := func(x model.Session) bool { return x.Processes > 1 }
 	outside := []measure.Subject{measure.Before, measure.Warmup, measure.After}
-	return p.Metric == measure.Elapsed && slices.Contains(outside, p.Subject) && !t.selected(p) &&
-		slices.ContainsFunc(slices.Concat(t.Base.Sessions, t.Head.Sessions), several)
+	return p.Metric == measure.Elapsed && slices.Contains(outside, p.Subject) && !t.selected(p) && t.ofJob()
+}
+
+// ofJob reports whether runs of a side are jobs of several processes.
+func (t comparison) ofJob() bool {
+	several := func(x model.Session) bool { return x.Processes > 1 }
+	return slices.ContainsFunc(slices.Concat(t.Base.Sessions, t.Head.Sessions), several)
+}
+
+// ofSession reports whether a time of a job is one of its session more than of its runs, whose number then says
+// nothing: the speed of the processes that share a host, and what runs beside a kernel.
+func (t comparison) ofSession(p pair) bool {
+	return t.relation() > terms.Interleaved && t.ofJob() && (p.isStep() || t.neighbours(p) > 0)
+}
+
+// neighbours is the standard deviation of a session in the time of a kernel or copy of a job, whose processes reach
+// their collectives at other times than those of another session: it grows with what GPU time does not explain of a
+// longer or shorter step.
+func (t comparison) neighbours(p pair) float64 {
+	of := func(m measure.Metric) float64 {
+		return math.Log(t.Head.Typical(measure.Workload, m.Name) / t.Base.Typical(measure.Workload, m.Name))
+	}
+	by := math.Abs(of(measure.StepTime) - of(measure.GPUTime))
+	alone := p.Subject.Scope == measure.ScopeKernel || p.Metric == measure.CopyTime
+	if !alone || p.Metric.Unit != measure.Time.Unit || !(by > 0) || t.relation() == terms.Interleaved || !t.ofJob() {
+		return 0
+	}
+	return terms.NeighbourSD * by
 }
 
 // wholeRun is the wall time of the run, the sum of its sections in each run.

@@ -264,7 +264,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	f.Change, f.Low, f.High = result.Number(x.change), result.Number(x.low), result.Number(x.high)
 	f.P, f.MDE = result.Number(x.p), result.Number(x.mde)
 	d := r.doubt(&x)
-	if x.launched {
+	if x.launched || x.ofSession {
 		d = min(d, undecided)
 	}
 	f.Undecided, f.Doubted = d >= undecided && x.gates || d == harmful, d == harmful && x.gates

@@ -47,8 +47,15 @@ const (
 	pageableRow    = countRow + 1
 	memsetRow      = countRow + 2
 	JobRow         = countRow + 3 // wall time of the sections of a job of several processes
-	rows           = countRow + 4
+	jobStepRow     = countRow + 4 // the steps of such a job
+	jobMeanRow     = countRow + 5 // its mean step
+	rows           = countRow + 6
 )
+
+// NeighbourSD is the standard deviation of a session in the time of a kernel of a job, as a part of what GPU time does
+// not explain of a change of its step: 15 kernels of ten sessions of the job of jobStepRow had 0.055 to 0.12 of it for
+// the difference of two sessions, and 0.36 at most.
+const NeighbourSD = 0.07
 
 // errorTerms are the deviations between sessions, per kind and relation. Values are measured on 14 H200 and 6 H100
 // hosts unless they are marked assumed; no nearer relation has a larger one.
@@ -61,6 +68,8 @@ const (
 //   - meanRow adds stallRow, which was 1.00 to 1.02 in 53 PyTorch runs on H200 and up to 1.20 on H100 hosts.
 //   - wallRow: start-up varies by tens of per cent between hosts. Batches and days assumed.
 //   - JobRow: two sessions of torchrun on one host differed by 18 and 65 % after the steps, 11 % before them.
+//   - jobStepRow, jobMeanRow: the steps of ten sessions of three runs of an unchanged torchrun job, two ranks on one host whose
+//     cores changed their speed by a factor of two from second to second, differed by 11 %, from 2.09 to 2.92 ms.
 //   - copies: up to 1.8 % in sessions of one GPU, 3 to 19 % between hosts, pageable ones most; memsets 4 and 10 %.
 //   - output, utilisationRow: as the step; of an output the GPU's part is 0.5 % and 1 %.
 //   - countRow: counts do not differ between hosts.
@@ -77,7 +86,20 @@ var errorTerms = [rows][relations]errorTerm{
 	outputRow:      {{}, {0.005, 0.01}, {0.005, 0.015}, {0.01, 0.13}, {0.01, 0.13}},
 	utilisationRow: {{}, {0.0015, 0.01}, {0.003, 0.015}, {0.005, 0.13}, {0.005, 0.13}},
 	JobRow:         {{}, {gpu: 0.25}, {gpu: 0.25}, {gpu: 0.25}, {gpu: 0.25}},
+	jobStepRow:     {{}, {0.0015, 0.13}, {0.003, 0.13}, {0.005, 0.13}, {0.005, 0.13}},
+	jobMeanRow:     {{}, {0.005, 0.13}, {0.006, 0.13}, {0.011, 0.24}, {0.011, 0.24}},
 	countRow:       {},
+}
+
+// OfJob is the row of the same metric in a job of several processes, each of which may make the others wait.
+func (of Row) OfJob() Row {
+	switch of {
+	case stepRow:
+		return jobStepRow
+	case meanRow:
+		return jobMeanRow
+	}
+	return of
 }
 
 // Of is the row of a metric of a subject: that of the metric's own row. note says what memory a copy reads or writes.
