@@ -39,8 +39,9 @@ type fusion struct {
 }
 
 // Operations are the fusions in an optimised program as XLA dumps it (*after_optimizations.txt), in its order: the name
-// of the kernel, its operation, and its own line, or another that more than twice as many of its parts come from. own
-// is the name of a file of the repository, "" for another file.
+// of the kernel, its operation, and its own line, or another that more than twice as many of its parts come from. Equal
+// fusions run as the kernel of one of them, so that a fusion is one of its deduplicated name as well. own is the name
+// of a file of the repository, "" for another file.
 func Operations(text io.Reader, own func(file string) string) ([]model.Operation, error) {
 	h := &hlo{own: own, files: map[string]string{}, functions: map[string]string{},
 		locations: map[string]map[string]string{}, frames: map[string]map[string]string{},
@@ -125,9 +126,15 @@ func (h *hlo) line(text string) {
 		}
 	}
 	if f := hloFusion().FindStringSubmatch(text); f != nil {
-		place.Kernel, place.Path = strings.NewReplacer(".", "_", "-", "_").Replace(m[1][:min(len(m[1]), longName)]),
-			fields["op_name"]
-		h.fusions = append(h.fusions, fusion{place, f[1]})
+		place.Path = fields["op_name"]
+		kernels := []string{m[1][:min(len(m[1]), longName)], fields["deduplicated_name"]}
+		if kernels[1] == "" {
+			kernels = kernels[:1]
+		}
+		for _, kernel := range slices.Compact(kernels) {
+			place.Kernel = strings.NewReplacer(".", "_", "-", "_").Replace(kernel)
+			h.fusions = append(h.fusions, fusion{place, f[1]})
+		}
 		return
 	}
 	if name := partName().FindString(fields["op_name"]); name != "" {

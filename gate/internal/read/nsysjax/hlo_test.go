@@ -2,6 +2,7 @@ package nsysjax
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,15 @@ func TestOperations(t *testing.T) {
 	found, err = Operations(strings.NewReader(old), own)
 	if err != nil || len(found) != 1 || found[0] != (model.Operation{Kernel: "wrapped_add_1", Path: "jit(f)/add",
 		File: "a.py", Line: 9}) {
+		t.Errorf("%+v, %v", found, err)
+	}
+
+	equal := "%c (p: f32[]) -> f32[] {\n}\nENTRY %m () -> f32[] {\n" +
+		"  %add.1 = f32[] fusion(%p), calls=%c, metadata={op_name=\"a\" deduplicated_name=\"add.1\"}\n" +
+		"  %add.7 = f32[] fusion(%p), calls=%c, metadata={op_name=\"b\" deduplicated_name=\"add.1\"}\n}\n"
+	found, err = Operations(strings.NewReader(equal), own)
+	want := []model.Operation{{Kernel: "add_1", Path: "a"}, {Kernel: "add_7", Path: "b"}, {Kernel: "add_1", Path: "b"}}
+	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
