@@ -29,7 +29,7 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 	"check again, or accept a change that fails")
 
 // Kinds of the base that a head was judged against, see [result.Basis].
-const againstBaseline, AgainstBuild = "baseline", "build"
+const againstBaseline, AgainstBuild, AgainstLocal = "baseline", "build", "local"
 
 func basisOf(r *result.Report, files result.Basis, kernels []string) *result.Basis {
 	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
@@ -128,7 +128,8 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	if basis := said.Basis; basis != nil {
 		policy = cmp.Or(basis.Policy, policy)
 		shared := func(e baseline.Entry) bool { return slices.Contains(basis.Files, e.ID) }
-		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(b.Entries, shared) {
+		from := basis.Against == AgainstLocal || len(basis.Files) > 0
+		if a.Root == "" && from && !slices.ContainsFunc(b.Entries, shared) {
 			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; "+
 				"accept where that is checked out, or name the directory of the baselines", dir)
 		}

@@ -343,7 +343,7 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 	for _, w := range r.Each() {
 		w.Baseline = app.Placed(w.Baseline) // the report does not depend on where nsgate was started
 		if v.against != "" {
-			w.Baseline, w.Basis = "", nil // it goes nowhere: accept is about the committed ones
+			w.Baseline, w.Basis = "", &result.Basis{Against: app.AgainstLocal} // accept is about the committed ones
 		}
 	}
 	x.saved = saveLast(e.ctx, r)
@@ -426,6 +426,10 @@ func (v *checkOptions) asked(c *app.Check, j *job) error {
 	others := ""
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
+	}
+	if v.against != "" {
+		return usageError("--against: nothing of workload %q is kept as %s; %snsgate check --workload %[1]s --save %[2]s "+
+			"keeps it", j.Workload, v.against, others)
 	}
 	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, "+
 		"or take what is measured with --patch FILE", j.Workload, j.Root, others)

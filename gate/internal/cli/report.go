@@ -151,6 +151,9 @@ func unjudged(w *result.Report, file string) error {
 	switch {
 	case len(w.HeadSessions) == 0:
 		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+	case b != nil && b.Against == app.AgainstLocal:
+		return usageError("%s was judged by a local baseline, which is not kept in it: check again with --threshold …",
+			file)
 	case b == nil || b.Policy == nil:
 		return usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
 	case b.Against == app.AgainstBuild:

@@ -7,7 +7,8 @@ import "github.com/nsgate/nsgate/thresholds"
 type Basis struct {
 	// Policy is the one that held, with the keys that flags and variables set.
 	Policy *thresholds.Resolved `json:"policy,omitempty"`
-	// Against is "baseline", or "build" for a base build that was measured beside the head; "" for other recordings.
+	// Against is "baseline", "local" for a local one, whose place is not kept, or "build" for a base build that was
+	// measured beside the head; "" for other recordings.
 	Against string `json:"against,omitempty"`
 	// Root is the directory of all baselines, as Baseline of the report is one of them; Files are the names of those
 	// that the baseline held, and Anchor is that from which drift was measured, "" for the oldest.
