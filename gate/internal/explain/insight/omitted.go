@@ -76,13 +76,14 @@ func leftOut(sessions []model.Session, more ...model.LeftOut) (out []result.Rema
 	return out
 }
 
-// inSomeRuns are the rows of benchmark files that a run of a session lacks and another has.
+// inSomeRuns are the rows of benchmark files, and the kernels of ncu, that a run of a session lacks and another has.
 func inSomeRuns(sessions []model.Session) []string {
 	var names model.Interned[string]
 	for i := range sessions {
 		for j := range sessions[i].Series {
 			x := &sessions[i].Series[j]
-			missing := x.Subject.Scope == measure.ScopeBenchmark && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN)
+			listed := x.Subject.Scope == measure.ScopeBenchmark || x.Metric.Name == measure.ReplayTime.Name
+			missing := listed && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN)
 			rounded := model.LeftOut{Name: x.Subject.Name, Why: model.UnderClock}
 			if missing && !slices.Contains(sessions[i].LeftOut, rounded) {
 				names.Of(x.Subject.Short())

@@ -27,7 +27,7 @@ var matchRefusals = []align.Refusal[Matching]{
 			if raw := x.metric.Raw(); raw != "" {
 				by = "--metrics " + raw
 			}
-			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
+			return "no kernel that " + x.rule.Where + " limits has " + x.metric.Title(),
 				"profile with " + by + "; where the GPU does not count it, remove the rule"
 		}},
 	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { b, _ := m.otherUnit(); return b != nil },

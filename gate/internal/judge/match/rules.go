@@ -14,8 +14,8 @@ import (
 type unmet struct {
 	rule   *thresholds.Rule
 	metric measure.Metric // that it names in full, the zero value for none
-	nobody bool           // no subject has the name that it selects
-	idle   bool           // another workload of the policy may have that subject
+	nobody bool           // no subject of the head has the name that it selects
+	idle   bool           // none of both sides has it, and another workload of the policy may
 	bounds bool           // it bounds values, and fails the gate: no pass
 	of     int            // workloads of the policy, of idle bounds
 	// refused is true where the profiler of the head had to measure the metric: nothing is judged.
@@ -43,14 +43,14 @@ func unmetRules(t Sides) (out []unmet) {
 		if applies(rule, sessions, t.Policy) {
 			continue
 		}
-		x.nobody = !slices.ContainsFunc(subjects(both), func(s measure.Subject) bool {
-			return rule.Selects(s, t.Policy.Categories)
-		})
-		x.idle = x.nobody && t.Policy.Several > 1
+		selects := func(s measure.Subject) bool { return rule.Selects(s, t.Policy.Categories) }
+		x.nobody = !slices.ContainsFunc(subjects(t.Head.Sessions), selects)
+		x.idle = t.Policy.Several > 1 && !slices.ContainsFunc(subjects(both), selects)
 		if x.idle && x.bounds {
 			x.of = t.Policy.Several
 		}
-		x.refused = ofProfiler && !x.nobody && (!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
+		x.refused = ofProfiler && !x.nobody && rule.Severity != thresholds.Warn &&
+			(!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
 		out = append(out, x)
 	}
 	return out
@@ -107,7 +107,7 @@ func (m Matching) Unmet() *result.Remark {
 			if x.nobody || x.metric.Name == "" {
 				return result.Refuse(model.MetricMissing,
 					"nsgate show lists what was measured: correct the rule, or remove it",
-					"%s bounds what was not measured: nothing in the head has that name", x.rule.Where)
+					"%s bounds a name that nothing in the head has", x.rule.Where)
 			}
 			return result.Refuse(model.MetricMissing, x.metric.HowTo(), "%s bounds %s, which was not measured",
 				x.rule.Where, x.metric.Title())
