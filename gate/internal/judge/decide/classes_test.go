@@ -1013,6 +1013,20 @@ func excusedCases(tb testing.TB) (out []classCase) {
 		out = append(out, inAll("sgemm +5 %, "+x.name+", at 1 %", "threshold = \"1%\"\n"+rule, kernelRelations(tb)[:2],
 			mustNotFail, slow(named("sgemm"), 0.05))...)
 	}
+	// A rule that has the names of both kernels, before and after, and one of the new kernel.
+	for _, name := range []string{"sgemm*", "sgemm_v2"} {
+		rule := "[[rule]]\nkernel = \"" + name + "\"\nseverity = \"ignore\"\n"
+		out = append(out, inAll("sgemm +10 % by another name, ignored as "+name, rule, kernelRelations(tb),
+			mustNotFail, func(_ *rand.Rand, s *model.Session) {
+				slowedBy(s, named("sgemm"), inEveryRun(0.1))
+				for _, x := range s.Series {
+					if x.Subject.Short() == "sgemm" {
+						renamed(s, map[string]string{x.Subject.Name: "sgemm_v2"})
+						break
+					}
+				}
+			})...)
+	}
 	out = append(out, inAll("+50 % where 100 % is allowed", `threshold = "100%"`, kernelRelations(tb), mustNotFail,
 		slow(every, 0.5))...)
 	return append(out, inAll("PyTorch +50 % where 100 % is allowed", `threshold = "100%"`, pytorchRelations(tb),

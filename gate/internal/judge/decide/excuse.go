@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,16 +46,23 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	}
 }
 
-// excusedParts lists the excused kernels that got slower and do not fail the gate by themselves.
+// excusedParts lists the excused kernels that got slower, are new or gone, and do not fail the gate by themselves.
 func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
 	failing := map[measure.Subject]bool{}
 	for i, e := range estimates {
 		failing[e.Subject] = failing[e.Subject] || findings[i].Fails()
 	}
-	for _, s := range recorded.Kernels(t.Head.Subjects()) {
-		more := t.Head.Typical(s, t.Total.Name) - t.Base.Typical(s, t.Total.Name)
-		if more > 0 && !failing[s] && t.excused(s) {
-			parts = append(parts, excusedPart{s.Short(), t.Head.Role(s), more})
+	total := func(side *recorded.Index, s measure.Subject) float64 {
+		if !side.Has(s) {
+			return 0
+		}
+		return side.Typical(s, t.Total.Name)
+	}
+	gone := slices.DeleteFunc(slices.Clone(t.Base.Subjects()), t.Head.Has)
+	for _, s := range recorded.Kernels(slices.Concat(t.Head.Subjects(), gone)) {
+		more := total(t.Head, s) - total(t.Base, s)
+		if (more > 0 || !t.Head.Has(s)) && !failing[s] && t.excused(s) {
+			parts = append(parts, excusedPart{s.Short(), cmp.Or(t.Head.Role(s), t.Base.Role(s)), more})
 		}
 	}
 	return parts

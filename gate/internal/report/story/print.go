@@ -153,6 +153,9 @@ func hardware(e model.Environment) string {
 
 // gpus is the number and the model of the GPUs.
 func gpus(e model.Environment) string {
+	if e.GPUs > 1 && strings.Contains(e.GPU, " + ") { // of several models
+		return fmt.Sprintf("%d GPUs, %s", e.GPUs, e.GPU)
+	}
 	if e.GPUs > 1 && e.GPU != "" {
 		return fmt.Sprintf("%d × %s", e.GPUs, e.GPU)
 	}
