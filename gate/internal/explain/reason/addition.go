@@ -43,14 +43,19 @@ func (r UnderCost) String() string {
 		" that fail a gate, so it does not fail the gate"
 }
 
-// Traded is a whole that contains a slower part and is not worse itself: by Change, and by High at most.
+// Traded is a whole that contains a slower part and is not worse itself, or within its limit: by Change, and by High at
+// most.
 type Traded struct {
 	Metric, Kernel string
 	Change, High   result.Number
 }
 
 func (r Traded) String() string {
-	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " is not worse (" + r.Change.Change() +
+	is := "is not worse"
+	if r.High > 0 {
+		is = "is within its limit"
+	}
+	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " " + is + " (" + r.Change.Change() +
 		", at most " + r.High.Change() + "), so it does not fail the gate"
 }
 
