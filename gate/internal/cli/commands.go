@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -185,7 +186,20 @@ func unknownFlag(c *cobra.Command, err error) error {
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		near = meant("--", unknown.GetSpecifiedName(), known)
 	}
-	return usageError("%w; %s%s --help lists the flags", err, near, c.CommandPath())
+	return usageError("%s; %s%s --help lists the flags", plainly(err), near, c.CommandPath())
+}
+
+// plainly is the error of a flag, without the words of package strconv.
+func plainly(err error) string {
+	n := (*strconv.NumError)(nil)
+	if !errors.As(err, &n) {
+		return err.Error()
+	}
+	is := " is no whole number"
+	if n.Func == "ParseBool" {
+		is = " is neither true nor false"
+	}
+	return strings.ReplaceAll(err.Error(), n.Error(), measure.Quote(n.Num)+is)
 }
 
 // command is a subcommand; help/NAME.txt begins with its usage and its summary.

@@ -205,7 +205,7 @@ func (c *command) fromEnvironment(v *given, args []string, getenv func(string) s
 				return
 			}
 			if err := fs.Set(f.Name, one); err != nil {
-				wrong = usageError("%s: %v", name, err)
+				wrong = usageError("%s: %s", name, plainly(err))
 			}
 		}
 		fs.SetAnnotation(f.Name, from, []string{name})
@@ -267,6 +267,11 @@ func (e *env) misspelt() error {
 		}
 		if near := meant("", name, known); near != "" {
 			return usageError("%s is no variable of nsgate; %s", name, strings.TrimSpace(near))
+		}
+		for _, k := range thresholds.Keys() {
+			if k.Table == "" && variable(k.Name) == name {
+				return usageError("%s is no variable of nsgate: write %s into the policy file", name, k.Name)
+			}
 		}
 	}
 	return nil

@@ -118,14 +118,13 @@ func (v *reported) check(e *env, g *given) error {
 			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(g.formats, ", "))
 		}
 		f := file{format: format, name: name, flag: flag}
-		var err error
 		if filter.IsFile(format) {
-			f.filter, err = filterOf("", format)
-		} else {
-			err = g.known(flag, format)
-		}
-		if err != nil {
-			return usageError("%s: %w", flag, err)
+			var err error
+			if f.filter, err = filterOf("", format); err != nil {
+				return usageError("%s: %w", flag, err)
+			}
+		} else if err := g.known(flag, format); err != nil {
+			return err
 		}
 		v.files = append(v.files, f)
 	}
