@@ -52,7 +52,7 @@ type Traded struct {
 
 func (r Traded) String() string {
 	is := "is not worse"
-	if r.High > 0 {
+	if r.Change > 0 {
 		is = "is within its limit"
 	}
 	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " " + is + " (" + r.Change.Change() +

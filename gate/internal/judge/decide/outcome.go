@@ -176,7 +176,7 @@ func doubtIfGating(x *evidence) doubt {
 // delayDoubt is the doubt about a step that delays of the CPU explain.
 func delayDoubt(x *evidence) doubt {
 	switch {
-	case x.mostBeyond():
+	case x.mostBeyond(), x.headRuns > 1 && x.runsBeyond == x.headRuns && x.open() && x.least() > x.doubtful():
 		return harmful
 	case x.worse():
 		return gating(x)

@@ -108,6 +108,11 @@ func TestOnceStep(t *testing.T) {
 			t.Errorf("%s: %s (%s), %+v; want %s, %s", c.name, r.Verdict, r.Reason, f, c.verdict, c.key)
 		}
 	}
+	// A second run that agrees with the first is no less evidence.
+	r := evaluate(stepped(2, 500e3, 501e3), stepped(2, 725e3, 731e3), thresholds.Default())
+	if f := find(r, "workload", "step_time"); r.Verdict != result.NoVerdict || f.ReasonKey != "slow-runs" {
+		t.Errorf("two runs a side: %s (%s), %+v", r.Verdict, r.Reason, f)
+	}
 }
 
 // Unchanged programs with one run against five raise a false alarm in at most 1 % of gates. Kernels that got 5 % slower
