@@ -252,12 +252,12 @@ func single(sessions []model.Session, names []string) bool {
 // explainRow explains the slowest row of the benchmark files by one profiled run of the head, and one of the base build
 // where there is one.
 func (x *explanation) explainRow(ctx context.Context, i int) error {
-	row := x.report.Findings[i].Name
-	arguments, err := bench.Filter(x.live.Filter, x.report.Head.Environment.Tool, row)
+	f := &x.report.Findings[i]
+	arguments, err := bench.Filter(x.live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)
 	if err != nil {
 		return err
 	}
-	x.begin("running once more under the profiler to explain " + measure.Quote(row))
+	x.begin("running once more under the profiler to explain " + measure.Quote(f.Name))
 	cause, err := x.live.Of(*x.live.Head.With(arguments)).explainRow(ctx, x.Rule, x.base.With(arguments))
 	if err == nil {
 		x.report.Explain(map[int]*result.Cause{i: cause}, nil)

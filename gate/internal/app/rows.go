@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // further is how runs are taken after the look r, nil before the first. Beside a base build, whose runs do the same,
@@ -65,21 +66,32 @@ func (c *Check) undecidedRows(r *result.Report) (rows []string, of int) {
 	all := map[string]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Scope == measure.ScopeBenchmark {
-			all[f.Name] = true
-		}
-		switch {
-		case !verdict.OpenToRuns(*f) || f.Scope == measure.ScopeBenchmark && slices.Contains(rows, f.Name):
-		case f.Scope != measure.ScopeBenchmark:
+		isOpen := verdict.OpenToRuns(*f)
+		if isOpen && f.Scope != measure.ScopeBenchmark {
 			return nil, 0
-		default:
-			rows = append(rows, f.Name)
+		}
+		for _, row := range c.executed(f) {
+			all[row] = true
+			if isOpen && !slices.Contains(rows, row) {
+				rows = append(rows, row)
+			}
 		}
 	}
 	if len(rows) == len(all) {
 		return nil, 0
 	}
 	return rows, len(all)
+}
+
+// executed are the rows that a harness executes for a finding, both of a ratio; none where it is about no row.
+func (c *Check) executed(f *result.Finding) []string {
+	if f.Scope != measure.ScopeBenchmark {
+		return nil
+	}
+	if i := slices.IndexFunc(c.Policy.Ratios, func(r thresholds.Ratio) bool { return r.Name == f.Name }); i >= 0 {
+		return []string{c.Policy.Ratios[i].Of, c.Policy.Ratios[i].Over}
+	}
+	return []string{f.Name}
 }
 
 // only leaves of runs the results of rows. The time of such a run is no measure. A run that lacks a row is an error.

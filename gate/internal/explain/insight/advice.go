@@ -83,6 +83,7 @@ var conditions = map[string]func(*Failure) bool{
 	"benchmark row, memory":         metric(measure.Memory),
 	"benchmark row, profiled": allOf(scoped(measure.ScopeBenchmark),
 		func(f *Failure) bool { return f.Findings[0].Cause != nil }),
+	"benchmark row, ratio":           anyOf(metric(measure.Ratio), metric(measure.RateRatio)),
 	"benchmark row":                  scoped(measure.ScopeBenchmark),
 	"section, start-up":              anyOf(metric(measure.StartupTime), metric(measure.InitTime)),
 	"section":                        scoped(measure.ScopeSection),

@@ -115,7 +115,7 @@ func Judge(in Input) *Decision {
 	d.compare()
 	d.Drift = Drift(in.Baseline, in.Since, in.Head, followed)
 	g := verdict.Gate{Sides: d.t.Sides, TooFew: d.t.few, Outlier: d.t.outlierAsAWhole(),
-		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: cmp.Or(m.Unmet(), unmetRatio(policy, d.t.Head))}
+		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: cmp.Or(m.Unmet(), unmetRatio(policy, d.t.Base, d.t.Head))}
 	d.Code, g.Code = code.Compare(in.Baseline, in.Head, policy)
 	return d.conclude(g)
 }

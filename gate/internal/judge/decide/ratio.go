@@ -57,11 +57,15 @@ func ratioRows(s *model.Session, r thresholds.Ratio) (of, over *model.Series) {
 
 // unmetRatio is why a gate cannot pass whose head lacks the rows of a ratio, nil elsewhere. Of several workloads one
 // without either row is none of the ratio's.
-func unmetRatio(policy *thresholds.Resolved, head *recorded.Index) *result.Remark {
+func unmetRatio(policy *thresholds.Resolved, base, head *recorded.Index) *result.Remark {
 	for _, r := range policy.Ratios {
 		some := head.Has(bench.Row(r.Of)) || head.Has(bench.Row(r.Over))
 		if !head.Has(bench.Row(r.Name)) && (some || policy.Several == 0) {
-			return result.Refuse(model.MetricMissing, "correct the names: nsgate show lists the rows",
+			next := "correct the names: nsgate show lists the rows"
+			if base.Has(bench.Row(r.Name)) {
+				next = "measure both rows, or remove the ratio where it is meant that one is gone"
+			}
+			return result.Refuse(model.MetricMissing, next,
 				"%s: the head has no rows %s and %s of one metric for the ratio %s", r.Where, measure.Quote(r.Of),
 				measure.Quote(r.Over), measure.Quote(r.Name))
 		}
