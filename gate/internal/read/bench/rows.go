@@ -257,6 +257,7 @@ func (r *reading) number(x row) {
 	case n.metric.Unit != u.metric.Unit:
 		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
 	}
+	had := len(n.values)
 	for _, v := range all {
 		given, ok := float(v)
 		value := given * u.factor
@@ -270,8 +271,9 @@ func (r *reading) number(x row) {
 			r.bad(where(), "%v is no measurement", given)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
 			r.bad(where(), "a time of 0 is no measurement")
-		case x["once"] == true && len(n.values) > 0 && n.values[0] != value:
-			r.bad(where(), "the file has another value of it")
+		case (x["once"] == true || r.own != "") && had > 0 && n.values[0] != value:
+			r.bad(where(), "the file has another value of it%s",
+				result.Given(r.own, ": give repetitions as values, and other rows names of their own"))
 		default:
 			n.values = append(n.values, value)
 		}
