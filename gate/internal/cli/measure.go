@@ -428,6 +428,9 @@ func (v *bisectOptions) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
+	for _, text := range v.looser {
+		fmt.Fprintln(e.Err, "nsgate:", text)
+	}
 	if v.dryRun {
 		return printCommands(e, false, j.Workload, j.Live.Commands(j.looks, &j.build))
 	}
