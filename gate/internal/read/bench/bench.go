@@ -40,8 +40,8 @@ func Sniff(head []byte, json bool) bool {
 	if json && !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {
 		return false
 	}
-	d, f, err := detect(head, "", "")
-	return err == nil && f != nil && (!json || d.err == nil || d.err == errCut)
+	d, f, _ := detect(head, "", "")
+	return f != nil && (!json || d.err == nil || d.err == errCut)
 }
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the
@@ -65,7 +65,7 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
 		units: map[[3]string]unit{}}
 	r.in.Tool = f.name
-	r.begin(map[string]any{}, true)
+	r.begin(nil, true)
 	beside, err := f.besideIt(name)
 	if err != nil {
 		return nil, err
@@ -77,31 +77,60 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 			return r.err == nil
 		}, variables(d, name, beside)...)
 	}
-	switch {
-	case err != nil && d.err == nil && own == "" && !errors.As(err, new(filter.ErrBounds)):
-		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
-	case err != nil && d.err == nil:
-		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
-	case d.err != nil && model.KindOf(r.err) != model.OtherFormat && model.KindOf(r.err) != model.TooLarge:
+	switch kind := model.KindOf(r.err); {
+	case d.err != nil && kind != model.OtherFormat && kind != model.TooLarge:
 		return nil, d.refusal(name, f)
+	case err != nil && own == "" && !errors.As(err, new(filter.ErrBounds)):
+		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
+	case err != nil:
+		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
 	case r.err != nil:
 		return nil, r.err
 	}
-	if f.account != nil && f.account() != nil {
-		r.account(f.account(), d.value)
+	if l := f.ledger(); l != nil {
+		r.account(l, d.value)
 	}
 	return r.sessions()
 }
 
 // unread is the refusal of a file that has the form of no harness.
 func unread(text []byte, name string, d *document) error {
-	if err := Unknown(text, name); err != nil {
+	switch err := Unknown(text, name); {
+	case err != nil:
 		return err
-	}
-	if d.kind == model.BadTable {
+	case d.err != nil && d.columns != nil:
 		return d.refusal(name, nil)
 	}
 	return model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows", name)
+}
+
+// Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: flat JSON
+// objects with numbers. It is nil for any other file.
+func Unknown(text []byte, file string) error {
+	value, some := parse(text).value, false
+	all, several := value.([]any)
+	if !several {
+		all = []any{value}
+	}
+	for _, v := range all {
+		f, _ := v.(map[string]any)
+		for name, v := range f {
+			switch v.(type) {
+			case map[string]any, []any:
+				return nil
+			case float64:
+				some = some || name != "Type" // of an event of a profiler
+			}
+		}
+	}
+	switch {
+	case !some:
+		return nil
+	case several:
+		return model.Refuse(model.OtherFormat, sayWhat, "%s is JSON of no benchmark harness that nsgate knows", file)
+	}
+	return model.Refuse(model.NoMeasurement, "rename its numbers, or say with rows what they are. "+knownNames(),
+		"%s holds no metric by a known name", file)
 }
 
 // sessions are the loads of the file.
@@ -117,27 +146,26 @@ func (r *reading) sessions() (out []model.Session, err error) {
 			}
 		}
 		if len(s.Series) > 0 {
-			nameSuites(&s)
 			out = append(out, s)
 		}
 	}
-	switch failed := len(r.failed.List); {
-	case len(out) == 0 && failed > 0:
-		var few []string
-		for _, x := range r.left.List {
-			if why, ok := strings.CutPrefix(x.Why, model.Failed); ok && len(few) < 3 {
-				few = append(few, x.Name+result.Given(why, " (", strings.TrimPrefix(why, ": "), ")"))
-			}
+	if len(out) > 0 {
+		out[0].LeftOut = r.left.List
+		return out, nil
+	}
+	var few []string
+	for _, x := range r.left.List {
+		if why, ok := strings.CutPrefix(x.Why, model.Failed); ok && len(few) < 3 {
+			few = append(few, x.Name+result.Given(why, " (", strings.TrimPrefix(why, ": "), ")"))
 		}
+	}
+	if failed := len(r.failed.List); failed > 0 {
 		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
 			"%s: %s failed: %s", r.file, measure.Count(failed, "benchmark"), strings.Join(few, ", "))
-	case len(out) == 0:
-		return nil, model.Refuse(model.NoMeasurement,
-			"run the harness without a filter, or with one that selects a benchmark",
-			"%s holds no measurement of %s", r.file, r.in.Tool)
 	}
-	out[0].LeftOut = r.left.List
-	return out, nil
+	return nil, model.Refuse(model.NoMeasurement,
+		"run the harness without a filter, or with one that selects a benchmark",
+		"%s holds no measurement of %s", r.file, r.in.Tool)
 }
 
 // Open reads the files of one process with the filter of the user, "" for those of harnesses. Rows of loads with other

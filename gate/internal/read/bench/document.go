@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
@@ -40,27 +40,21 @@ type document struct {
 	columns []any  // names of the columns of a table, in order
 	comma   string // between the cells of a table
 	form    string // "JSON", "XML" or ""
-	// err says where the file does not have its form, and kind what that is; value is what stands before.
+	// err says where the file does not have its form; value is what stands before.
 	err  error
-	kind model.Kind
 	line int // 0 for an unknown one
 }
 
 // parse reads a text, of a cut one what is whole.
 func parse(text []byte) (d document) {
 	text = bytes.TrimSpace(text)
-	if len(text) == 0 {
-		return document{value: ""}
-	}
-	switch text[0] {
-	case '{', '[':
-		d.json(quoted(text))
-	case '<':
+	switch {
+	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
+		d.json(text)
+	case bytes.HasPrefix(text, []byte("<")):
 		d.xml(text)
-	default:
-		if !d.table(text) {
-			d.value = string(text)
-		}
+	case !d.table(text):
+		d.value = string(text)
 	}
 	return d
 }
@@ -70,10 +64,10 @@ func (d *document) refusal(file string, f *format) error {
 	if d.line > 0 {
 		file = fmt.Sprintf("%s:%d", file, d.line)
 	}
-	if d.kind == model.BadTable {
-		return model.Refuse(d.kind, again, "%s: %v", file, d.err)
+	if d.columns != nil {
+		return model.Refuse(model.BadTable, again, "%s: %v", file, d.err)
 	}
-	return model.Refuse(d.kind, again, "%s: the %s is not that of %s: %v", file, d.form, f.name, d.err)
+	return model.Refuse(model.Damaged, again, "%s: the %s is not that of %s: %v", file, d.form, f.name, d.err)
 }
 
 // Damaged is the refusal of a file, named as JSON, XML or CSV, that is empty, or is none of JSON or XML.
@@ -90,7 +84,7 @@ func Damaged(text []byte, file string) error {
 			d.err = errors.New("it has no element")
 		}
 	case !strings.EqualFold(filepath.Ext(file), ".csv"):
-		d.json(quoted(text))
+		d.json(text)
 	}
 	if _, large := d.err.(bound); d.err == nil || large {
 		return nil
@@ -101,23 +95,17 @@ func Damaged(text []byte, file string) error {
 // noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
 var noNumber = input.Pattern(`"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)`)
 
-// quoted makes texts of the bare NaN and Infinity in a JSON file.
-func quoted(text []byte) []byte {
-	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
-		return text
-	}
-	return noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
-		if part[0] == '"' {
-			return part
-		}
-		return fmt.Appendf(nil, "%q", part)
-	})
-}
-
 func (d *document) json(text []byte) {
-	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))
-	r := values{Decoder: in}
+	if bytes.Contains(text, []byte("NaN")) || bytes.Contains(text, []byte("Infinity")) {
+		text = noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
+			if part[0] == '"' {
+				return part
+			}
+			return fmt.Appendf(nil, "%q", part)
+		})
+	}
+	r := values{Decoder: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))}
 	var all []any
 	for d.err == nil {
 		var v any
@@ -125,7 +113,7 @@ func (d *document) json(text []byte) {
 			all = append(all, v)
 		}
 	}
-	at, syntax := int(in.InputOffset()), (*jsontext.SyntacticError)(nil)
+	at, syntax := int(r.InputOffset()), (*jsontext.SyntacticError)(nil)
 	switch {
 	case d.err == io.EOF:
 		d.err = nil
@@ -134,9 +122,8 @@ func (d *document) json(text []byte) {
 	case errors.As(d.err, &syntax):
 		d.err, at = syntax.Err, int(syntax.ByteOffset)
 	}
-	d.form, d.kind, d.line = "JSON", model.Damaged, 1+bytes.Count(text[:min(at, len(text))], []byte("\n"))
-	d.value = any(all)
-	if len(all) == 1 {
+	d.form, d.line = "JSON", 1+bytes.Count(text[:min(at, len(text))], []byte("\n"))
+	if d.value = all; len(all) == 1 {
 		d.value = all[0]
 	}
 }
@@ -158,7 +145,24 @@ func (r *values) next() (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		return r.object()
+		object := map[string]any{}
+		for {
+			token, err := r.ReadToken()
+			if err != nil || token.Kind() == '}' {
+				return object, err
+			}
+			name := token.String()
+			v, err := r.next()
+			if err == nil || v != nil {
+				object[name] = v
+			}
+			if err == nil && len(object) > mostKeys {
+				err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
+			}
+			if err != nil {
+				return object, err
+			}
+		}
 	case '[':
 		from := len(r.open)
 		for err == nil && r.PeekKind() != ']' {
@@ -187,28 +191,6 @@ func (r *values) next() (any, error) {
 	return nil, nil
 }
 
-// object is the rest of an object behind its brace.
-func (r *values) object() (any, error) {
-	object := map[string]any{}
-	for {
-		token, err := r.ReadToken()
-		if err != nil || token.Kind() == '}' {
-			return object, err
-		}
-		name := token.String()
-		v, err := r.next()
-		if err == nil || v != nil {
-			object[name] = v
-		}
-		if err == nil && len(object) > mostKeys {
-			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
-		}
-		if err != nil {
-			return object, err
-		}
-	}
-}
-
 // table reads a text whose first line has several cells, and whose other lines have as many.
 func (d *document) table(text []byte) bool {
 	head, _, _ := bytes.Cut(text, []byte("\n"))
@@ -222,32 +204,29 @@ func (d *document) table(text []byte) bool {
 	if err != nil || len(names) < 2 {
 		return false
 	}
-	d.comma = string(in.Comma)
+	d.comma, d.columns = string(in.Comma), measure.Map(names, func(name string) any { return name })
 	if twice := len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names); twice {
-		d.err, d.kind, d.line = errors.New("two columns have one name"), model.BadTable, 1
-	}
-	for _, name := range names {
-		d.columns = append(d.columns, name)
+		d.err, d.line = errors.New("two columns have one name"), 1
 	}
 	list := []any{}
-	for {
+	for d.err == nil {
 		row, err := in.Read()
 		var at *csv.ParseError
-		if errors.As(err, &at) && d.err == nil {
-			d.err, d.kind, d.line = at.Err, model.BadTable, at.Line
+		switch {
+		case err == io.EOF:
+			d.value = list
+			return true
+		case errors.As(err, &at):
+			d.err, d.line = at.Err, at.Line
+		case len(list) == mostRows:
+			d.err = fmt.Errorf("it has more than %d rows", mostRows)
+		default:
+			object := make(map[string]any, len(names))
+			for i, name := range names {
+				object[name] = row[i]
+			}
+			list = append(list, object)
 		}
-		if err == nil && len(list) == mostRows {
-			err = fmt.Errorf("it has more than %d rows", mostRows)
-			d.err, d.kind, d.line = cmp.Or(d.err, err), model.BadTable, 0
-		}
-		if err != nil {
-			break
-		}
-		object := make(map[string]any, len(names))
-		for i, name := range names {
-			object[name] = row[i]
-		}
-		list = append(list, object)
 	}
 	d.value = list
 	return true
@@ -261,10 +240,9 @@ func (d *document) xml(text []byte) {
 		}
 		return cells.Latin(from), nil
 	}
-	d.form, d.kind = "XML", model.Damaged
 	type element = map[string]any
 	timed, open := 0, []element{{"elements": []any{}}}
-	for {
+	for d.err == nil {
 		token, err := in.Token()
 		last := open[len(open)-1]
 		switch t := token.(type) {
@@ -280,11 +258,11 @@ func (d *document) xml(text []byte) {
 			if time, _ := attributes["time"].(string); strings.Trim(time, "0.") != "" {
 				timed++
 			}
-			if len(open) > deepest {
-				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errDeep, line
-			} else if timed > mostTests {
-				in, d.line = xml.NewDecoder(strings.NewReader("")), line
-				d.err = bound(fmt.Sprintf("it has more than %d tests", mostTests))
+			switch {
+			case len(open) > deepest:
+				err = errDeep
+			case timed > mostTests:
+				err = bound(fmt.Sprintf("it has more than %d tests", mostTests))
 			}
 		case xml.EndElement:
 			open = open[:len(open)-1]
@@ -292,17 +270,14 @@ func (d *document) xml(text []byte) {
 			if s := strings.TrimSpace(string(t)); s != "" && last["text"] == nil {
 				last["text"] = s
 			}
-		case nil:
-			if err != io.EOF {
-				d.err = cmp.Or(d.err, err)
-			}
-			if d.line == 0 {
-				d.line, _ = in.InputPos()
-			}
-			if outer := open[0]["elements"].([]any); len(outer) > 0 {
-				d.value = outer[0]
-			}
-			return
 		}
+		d.err = err
+	}
+	if d.form = "XML"; d.err == io.EOF {
+		d.err = nil
+	}
+	d.line, _ = in.InputPos()
+	if outer := open[0]["elements"].([]any); len(outer) > 0 {
+		d.value = outer[0]
 	}
 }

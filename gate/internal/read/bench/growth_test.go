@@ -102,11 +102,7 @@ func TestGrowth(t *testing.T) {
 		check(name, []shapes.Shape{{Name: "long part", File: file}})
 	}
 	for i, format := range formats() {
-		f, err := format()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rows[f] == 0 {
+		if f := format(); rows[f] == 0 {
 			t.Errorf("filter %d, %s, has no sample in grown", i+1, f.name)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// account is how a format accounts for its numbers: those that are neither read nor known are left out by name.
-type account struct {
+// ledger is how a format accounts for its numbers: those that are neither read nor known are left out by name.
+type ledger struct {
 	// known matches names of numbers that are read, or are deviations, counts or another view of what is read.
 	known *regexp.Regexp
 	// parts matches keys of objects that the filter takes whole, or that hold settings and versions.
@@ -24,15 +24,8 @@ type account struct {
 	load bool
 }
 
-// ledger looks at the numbers of a file.
-type ledger struct {
-	*account
-	part map[string]bool // keys, whether they are parts
-	each func(name, leaf string, level int)
-}
-
-// accountOf reads the facts of a filter, nil where it does not account for its numbers.
-func accountOf(facts map[string]any) *account {
+// newLedger reads the facts of a filter, nil where it does not account for its numbers.
+func newLedger(facts map[string]any) *ledger {
 	pattern := func(name string) *regexp.Regexp {
 		text, ok := facts[name].(string)
 		if !ok {
@@ -40,132 +33,99 @@ func accountOf(facts map[string]any) *account {
 		}
 		return regexp.MustCompile("^(?:" + strings.ReplaceAll(text, "STATISTICS", statistics) + ")$")
 	}
-	a := account{known: pattern("known"), parts: pattern("parts"), statistics: pattern("statistics")}
-	a.load, _ = facts["load"].(bool)
-	a.level, _ = facts["level"].(int)
-	if a == (account{}) {
+	l := ledger{known: pattern("known"), parts: pattern("parts"), statistics: pattern("statistics")}
+	l.load, _ = facts["load"].(bool)
+	l.level, _ = facts["level"].(int)
+	if l == (ledger{}) {
 		return nil
 	}
-	return &a
+	return &l
 }
 
-// numbers looks at each number of a value, of several in one list at the first: names are the keys around it.
-func (l *ledger) numbers(v any, names []string) {
+func matches(p *regexp.Regexp, name string) bool {
+	return p != nil && len(name) <= longestMetric && p.MatchString(name)
+}
+
+// numbers are those of a file by the key that names them and the innermost key around them, with the depth of that.
+type numbers struct {
+	*ledger
+	part  map[string]bool // keys, whether they are parts
+	depth map[[2]string]int
+}
+
+// add adds the numbers of a value: names are the keys around it. Numbers in the attributes of an element of XML have
+// their names, that of a property its own.
+func (n *numbers) add(v any, names ...string) {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, element := v["elements"].([]any); element && v["attributes"] != nil {
-			l.attributes(v)
+		attributes, element := v["attributes"].(map[string]any)
+		if inner, ok := v["elements"].([]any); ok && element {
+			for key, text := range attributes {
+				text, _ := text.(string)
+				number, err := strconv.ParseFloat(text, 64)
+				if err != nil || key == "name" {
+					continue
+				}
+				if own, _ := attributes["name"].(string); key == "value" {
+					key = cmp.Or(own, key)
+				}
+				n.add(number, key)
+			}
+			n.add(inner)
 			return
 		}
 		for key, inner := range v {
-			part, known := l.part[key]
+			part, known := n.part[key]
 			if !known {
-				part = l.matches(l.parts, key)
-				l.part[key] = part
+				part = matches(n.parts, key)
+				n.part[key] = part
 			}
 			if !part {
-				l.numbers(inner, append(names, key))
+				n.add(inner, append(names, key)...)
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			l.numbers(inner, names)
+			n.add(inner, names...)
 		}
 	case float64:
-		if n := len(names); n > 0 {
-			name := names[n-1]
-			if l.level > 0 {
-				name = names[min(l.level, n)-1]
+		if i := len(names); i > 0 {
+			at := i
+			if n.level > 0 {
+				at = min(n.level, i)
 			}
-			l.each(name, names[n-1], n)
-		}
-	}
-}
-
-// attributes looks at each number in the attributes of an element of XML by the attribute's name, that of a property
-// by its own.
-func (l *ledger) attributes(element map[string]any) {
-	all := element["attributes"].(map[string]any)
-	own, _ := all["name"].(string)
-	for name, v := range all {
-		key := name
-		if name == "value" && own != "" {
-			key = own
-		}
-		if text, ok := v.(string); ok && name != "name" {
-			if _, err := strconv.ParseFloat(text, 64); err == nil {
-				l.each(key, key, 1)
+			if of := [2]string{names[at-1], names[i-1]}; n.depth[of] == 0 {
+				n.depth[of] = i
 			}
 		}
 	}
-	for _, inner := range element["elements"].([]any) {
-		l.attributes(inner.(map[string]any))
-	}
-}
-
-func (a *account) matches(p *regexp.Regexp, name string) bool {
-	return p != nil && len(name) <= longestMetric && p.MatchString(name)
 }
 
 // leave lists a number or row that is left out.
 func (r *reading) leave(name, why string) {
-	r.left.Of(model.LeftOut{Name: strings.ToValidUTF8(name[:min(len(name), longest)], ""), Why: why})
+	r.left.Of(model.LeftOut{Name: clip(name, longest), Why: why})
 }
 
 // account leaves out the numbers of a file that its format does not know and its filter did not take.
-func (r *reading) account(a *account, value any) {
-	told := map[[2]string]bool{}
+func (r *reading) account(l *ledger, value any) {
+	all := numbers{l, map[string]bool{}, map[[2]string]int{}}
+	all.add(value)
 	var left []model.LeftOut
-	l := ledger{account: a, part: map[string]bool{}}
-	l.each = func(name, leaf string, level int) {
-		if told[[2]string{name, leaf}] {
-			return
-		}
-		told[[2]string{name, leaf}] = true
-		known := a.matches(a.known, name) || r.taken[name] ||
-			a.load && (meaningOf(name).known || setting().MatchString(normal(name)))
-		switch {
-		case known && a.statistics != nil && level > a.level && !a.statistics.MatchString(leaf):
+	for of, depth := range all.depth {
+		name, leaf := of[0], of[1]
+		switch known := matches(l.known, name) || r.taken[name] ||
+			l.load && (meaningOf(name) != nil || setting().MatchString(normal(name))); {
+		case known && l.statistics != nil && depth > l.level && !matches(l.statistics, leaf):
 			left = append(left, model.LeftOut{Name: name + "." + leaf, Why: model.UnknownName})
 		case known:
-		case a.load && meaningOf(name+"_ms").metric == measure.Duration:
+		case l.load && meaningOf(name + "_ms")["metric"] == measure.Duration.Name:
 			left = append(left, model.LeftOut{Name: name, Why: model.NoUnit})
 		default:
 			left = append(left, model.LeftOut{Name: name, Why: model.UnknownName})
 		}
 	}
-	l.numbers(value, nil)
 	measure.Sort(left, func(a, b model.LeftOut) int { return cmp.Compare(a.Name, b.Name) })
 	for _, x := range left {
 		r.leave(x.Name, x.Why)
 	}
-}
-
-// Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: flat JSON
-// objects with numbers. It is nil for any other file.
-func Unknown(text []byte, file string) error {
-	value, some := parse(text).value, false
-	all, several := value.([]any)
-	if !several {
-		all = []any{value}
-	}
-	for _, v := range all {
-		f, _ := v.(map[string]any)
-		for name, v := range f {
-			switch v.(type) {
-			case map[string]any, []any:
-				return nil
-			case float64:
-				some = some || name != "Type" // of an event of a profiler
-			}
-		}
-	}
-	switch {
-	case !some:
-		return nil
-	case several:
-		return model.Refuse(model.OtherFormat, sayWhat, "%s is JSON of no benchmark harness that nsgate knows", file)
-	}
-	return model.Refuse(model.NoMeasurement, "rename its numbers, or say with rows what they are. "+knownNames(),
-		"%s holds no metric by a known name", file)
 }

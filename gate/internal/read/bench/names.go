@@ -1,52 +1,33 @@
 package bench
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
 )
 
-// servingMetric is one quantity of a load generator with its spellings.
-type servingMetric struct {
-	metric measure.Metric
-	names  []string
-}
+// spellings are the numbers of load generators, a line each: the metric, and the names without statistic and unit, the
+// first of which is that of the row. Failures are a value; settings and totals have no metric.
+var spellings = sync.OnceValue(func() (lines [][]string) {
+	for line := range strings.Lines(string(must(sources.ReadFile("formats/names.txt")))) {
+		lines = append(lines, strings.Fields(line))
+	}
+	return lines
+})
 
-// servingMetrics are the numbers of load generators by their names without statistic and unit; the first name is that
-// of the row. Failures have [measure.Value], settings and totals no metric.
-var servingMetrics = []servingMetric{
-	{measure.Duration, []string{"ttft", "time_to_first_token"}},
-	{measure.Duration, []string{"tpot", "time_per_output_token"}},
-	{measure.Duration, []string{"itl", "inter_token_latency"}},
-	{measure.Duration, []string{"e2el", "end_to_end_latency"}},
-	{measure.Duration, []string{"e2e_latency"}},
-	{measure.Duration, []string{"latency"}},
-	{measure.Duration, []string{"request_latency", "response_time"}},
-	{measure.ItemRate, []string{"request_throughput", "requests/s", "request/s", "reqs/s", "req/s"}},
-	{measure.ItemRate, []string{"request_goodput", "goodput"}},
-	{measure.ItemRate, []string{"input_throughput", "input_token_throughput", "input_tokens/s", "prompt_tokens/s"}},
-	{measure.ItemRate, []string{"output_throughput", "output_token_throughput", "output_tokens/s",
-		"generated_tokens/s", "completion_tokens/s"}},
-	{measure.ItemRate, []string{"output_token_throughput_per_user"}},
-	{measure.ItemRate, []string{"total_token_throughput", "total_tokens/s"}},
-	{measure.ItemRate, []string{"total_throughput"}},
-	{measure.ItemRate, []string{"token_throughput", "tokens/s", "token/s", "toks/s", "tok/s"}},
-	{measure.ItemRate, []string{"iterations/s"}},
-	{measure.MoreValue, []string{"success_rate"}},
-	{measure.MoreValue, []string{"accuracy"}},
-	{measure.Value, []string{"failed", "failures", "errors", "failed_requests", "num_failed", "failure_count",
-		"failure_rate", "error_count", "error_rate", "error_request_count", "num_errors", "number_errors", "timeouts"}},
-	{measure.Metric{}, []string{"completed", "completed_requests", "successful_requests", "request_count",
-		"num_requests", "total_requests", "num_prompts", "concurrency", "max_concurrency", "request_rate", "duration",
-		"input_tokens", "output_tokens", "total_input", "total_output", "total_input_tokens", "total_output_tokens",
-		"input_len", "output_len", "seed", "elapsed_time", "total_num_tokens"}},
-}
+// spelled are the lines of [spellings] by name.
+var spelled = sync.OnceValue(func() map[string][]string {
+	of := map[string][]string{}
+	for _, line := range spellings() {
+		for _, name := range line[1:] {
+			of[name] = line
+		}
+	}
+	return of
+})
 
 // servingName matches a name in its parts: a statistic before or behind, and a unit of time.
 var servingName = input.Pattern(`^(?:(` + statistics + `)_)?(.+?)(?:_(` + statistics + `))?` +
@@ -54,7 +35,7 @@ var servingName = input.Pattern(`^(?:(` + statistics + `)_)?(.+?)(?:_(` + statis
 
 const statistics = `mean|avg|average|median|med|std|stddev|min|max|p\d{1,2}(?:_\d{1,4})?`
 
-// longestMetric bounds a name of [servingMetrics] with its statistic and unit, in bytes: patterns take long for others.
+// longestMetric bounds a name of a number with its statistic and unit, in bytes: patterns take long for others.
 const longestMetric = 128
 
 // perSecond matches the unit of a rate in a name.
@@ -64,39 +45,31 @@ var spelling = strings.NewReplacer(" ", "_", "-", "_", ".", "_", "(", "", ")", "
 
 func normal(name string) string { return spelling.Replace(strings.ToLower(name)) }
 
-// meaning is that of a name that a load generator or a person writes: p99_ttft_ms, ttft_p99_ms, tokens/s.
-type meaning struct {
-	row      string // "" for a number that is not judged: settings, deviations, extremes and failures
-	unit     string // of a time
-	metric   measure.Metric
-	known    bool
-	failures bool // it counts failed requests
-}
-
-// meaningOf is the meaning of a name. A latency without a unit is not known.
-func meaningOf(name string) (x meaning) {
+// meaningOf is the meaning of a name that a load generator or a person writes (p99_ttft_ms, ttft_p99_ms, tokens/s): its
+// row, metric and unit, or failures where it counts failed requests. It is empty for a setting, deviation or extreme,
+// and nil for an unknown name, as that of a latency without a unit.
+func meaningOf(name string) map[string]any {
 	if len(name) > longestMetric {
-		return x
+		return nil
 	}
-	name = perSecond().ReplaceAllString(normal(name), "/s$1")
-	part := servingName().FindStringSubmatch(name)
+	part := servingName().FindStringSubmatch(perSecond().ReplaceAllString(normal(name), "/s$1"))
 	if part == nil {
-		return x
+		return nil
 	}
-	i := slices.IndexFunc(servingMetrics, func(s servingMetric) bool { return slices.Contains(s.names, part[2]) })
-	statistic, unit := part[1]+part[3]+part[5], part[4]
-	if i < 0 || len(statistic) > max(len(part[1]), len(part[3]), len(part[5])) {
-		return x
+	statistic, unit, line := part[1]+part[3]+part[5], part[4], spelled()[part[2]]
+	if line == nil || len(statistic) > max(len(part[1]), len(part[3]), len(part[5])) {
+		return nil
 	}
-	m, row := servingMetrics[i].metric, strings.ReplaceAll(servingMetrics[i].names[0], "_", " ")
-	failures := isValue(m)
+	metric, row := line[0], strings.ReplaceAll(line[1], "_", " ")
+	time := metric == measure.Duration.Name
 	switch {
-	case m == measure.Duration && unit == "", m != measure.Duration && m.Name != "" && unit != "",
-		failures && statistic != "":
-		return x
-	case failures, m.Name == "", strings.HasPrefix(statistic, "std"), statistic == "min", statistic == "max":
-		return meaning{known: true, failures: failures}
-	case m == measure.Duration && len(row) <= 4:
+	case time && unit == "", !time && metric != "-" && unit != "", metric == measure.Value.Name && statistic != "":
+		return nil
+	case metric == measure.Value.Name:
+		return map[string]any{"failures": true}
+	case metric == "-", strings.HasPrefix(statistic, "std"), statistic == "min", statistic == "max":
+		return map[string]any{}
+	case time && len(row) <= 4:
 		row = strings.ToUpper(row)
 	}
 	switch statistic = strings.ReplaceAll(statistic, "_", "."); statistic {
@@ -105,10 +78,13 @@ func meaningOf(name string) (x meaning) {
 	case "med":
 		statistic = "median"
 	}
-	if statistic != "" && (statistic != "mean" || m == measure.Duration) {
+	if statistic != "" && (statistic != "mean" || time) {
 		row = statistic + " " + row
 	}
-	return meaning{row: row, unit: unit, metric: m, known: true}
+	if !time {
+		return map[string]any{"row": row, "metric": metric}
+	}
+	return map[string]any{"row": row, "metric": metric, "unit": unit}
 }
 
 // setting matches the names of the settings of a load.
@@ -121,9 +97,9 @@ var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_
 // knownNames says which names a file of one's own may have.
 func knownNames() string {
 	var names []string
-	for _, s := range servingMetrics {
-		if s.metric.Better != measure.Neither {
-			names = append(names, s.names...)
+	for _, line := range spellings() {
+		if line[0] != "-" && line[0] != measure.Value.Name {
+			names = append(names, line[1:]...)
 		}
 	}
 	return "Latencies need a unit (p99_ttft_ms); known are " + strings.Join(names, ", ")
@@ -145,98 +121,45 @@ func inUnit(unit string) (measure.Metric, float64) {
 	return m, 1
 }
 
-// isValue reports whether nothing is known of a metric but its number and unit.
-func isValue(m measure.Metric) bool { return m.Name == measure.Value.Name }
-
-// occurrences gives for each text of a list how many of it stand up to there, and how many there are of each. A loop of
-// jq copies its object with each assignment.
-func occurrences(list any, _ []any) any {
-	numbers, counts := []any{}, map[string]any{}
-	all, _ := list.([]any)
-	for _, v := range all {
-		text, _ := v.(string)
-		n, _ := counts[text].(int)
-		counts[text], numbers = n+1, append(numbers, n+1)
-	}
-	return map[string]any{"numbers": numbers, "counts": counts}
-}
-
-// toldApart gives the names of a list of named tests, with those values of a test that differ between tests of one
-// name. The argument matches keys that are no settings.
-func toldApart(list any, keys []any) any {
-	skip, all := regexp.MustCompile(keys[0].(string)), list.([]any)
-	names, settings := make([]any, len(all)), make([][]string, len(all))
-	tests, with := map[any]int{}, map[[2]any]int{} // by name, and by name and setting
-	for i, v := range all {
-		of := v.(map[string]any)
-		test, _ := of["test"].(map[string]any)
-		for _, k := range slices.Sorted(maps.Keys(test)) {
-			if !skip.MatchString(k) {
-				text := fmt.Sprintf("%s=%v", k, test[k])
-				settings[i] = append(settings[i], text)
-				with[[2]any{of["name"], text}]++
-			}
+// ofText is a function of filters for a text, null for another value.
+func ofText(name string, of func(text string) any) filter.Function {
+	return filter.Function{Name: name, Call: func(v any, _ []any) any {
+		if text, ok := v.(string); ok {
+			return of(text)
 		}
-		names[i] = of["name"]
-		tests[names[i]]++
-	}
-	for i, name := range names {
-		equal := func(text string) bool { return with[[2]any{name, text}] == tests[name] }
-		names[i] = strings.Join(append([]string{fmt.Sprint(name)}, slices.DeleteFunc(settings[i], equal)...), " ")
-	}
-	return names
+		return nil
+	}}
 }
 
 // functions are what filters ask of names and units.
 var functions = []filter.Function{
-	// meaning: the row of a name that load generators write, {} for a setting or count, null for an unknown name
-	{Name: "meaning", Call: func(name any, _ []any) any {
-		text, _ := name.(string)
-		switch x := meaningOf(text); {
-		case x.row != "" && x.unit != "":
-			return map[string]any{"row": x.row, "metric": x.metric.Name, "unit": x.unit}
-		case x.row != "":
-			return map[string]any{"row": x.row, "metric": x.metric.Name}
-		case x.failures:
-			return map[string]any{"failures": true}
-		case x.known:
-			return map[string]any{}
+	// meaning: see [meaningOf]
+	ofText("meaning", func(name string) any {
+		if x := meaningOf(name); x != nil {
+			return x
 		}
 		return nil
-	}},
+	}),
 	// metric: the metric of numbers in a unit, null for an unknown unit
-	{Name: "metric", Call: func(unit any, _ []any) any {
-		text, _ := unit.(string)
-		if m, _ := inUnit(text); !isValue(m) {
+	ofText("metric", func(unit string) any {
+		if m, _ := inUnit(unit); m.Name != measure.Value.Name {
 			return m.Name
 		}
 		return nil
-	}},
+	}),
 	// setting: the name of a setting of a load, "" for one that the load counts, null for another name
-	{Name: "setting", Call: func(name any, _ []any) any {
-		text, _ := name.(string)
-		switch text = normal(text); {
-		case !setting().MatchString(text):
+	ofText("setting", func(name string) any {
+		switch name = normal(name); {
+		case !setting().MatchString(name):
 			return nil
-		case strings.HasPrefix(text, "total_") && text != "total_requests":
+		case strings.HasPrefix(name, "total_") && name != "total_requests":
 			return ""
 		}
-		return text
-	}},
-	// normal: a name in the spelling of [servingMetrics]
-	{Name: "normal", Call: func(name any, _ []any) any {
-		text, _ := name.(string)
-		return normal(text)
-	}},
-	{Name: "occurrences", Call: occurrences},
-	{Name: "told_apart", Arguments: 1, Call: toldApart},
+		return name
+	}),
+	// normal: a name in the spelling of names.txt
+	ofText("normal", func(name string) any { return normal(name) }),
+	ofText("known_names", func(string) any { return knownNames() }),
+	ofText("quoted", func(text string) any { return measure.Quote(text) }),
 	{Name: "tests", Arguments: 2, Call: tests},
-	{Name: "known_names", Call: func(any, []any) any { return knownNames() }},
-	{Name: "quote", Call: func(v any, _ []any) any {
-		text, ok := v.(string)
-		if !ok {
-			return v
-		}
-		return measure.Quote(text)
-	}},
 }

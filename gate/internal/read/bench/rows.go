@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"path"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -21,27 +21,26 @@ import (
 // row is an output of a filter: a number, why there is none, or a fact of the file. A null is as none.
 type row map[string]any
 
+// forms are the keys of an output, with a value of the form that theirs have, nil for any.
+var forms = row{"row": "", "unit": "", "metric": "", "better": "", "suite": "", "of": "", "host": "", "gpu": "",
+	"start": "", "tool": "", "left_out": "", "refuse": "", "next": "", "kind": "", "values": []any{},
+	"load": map[string]any{}, "value": nil, "failed": nil, "skipped": nil, "once": nil}
+
 func (x row) text(key string) string {
 	text, _ := x[key].(string)
 	return text
 }
 
+// is reports whether a key is given, and neither null nor false.
+func (x row) is(key string) bool { return x[key] != nil && x[key] != false }
+
 // valid reports whether a key of an output is known and its value has the form of such values.
 func valid(key string, v any) bool {
-	ok := v == nil && key != "row"
-	switch key {
-	case "row", "unit", "metric", "better", "suite", "of", "host", "gpu", "start", "tool", "left_out", "refuse", "next",
-		"kind":
-		_, text := v.(string)
-		return text || ok
-	case "values":
-		_, list := v.([]any)
-		return list || ok
-	case "load":
-		_, object := v.(map[string]any)
-		return object || ok
+	form, known := forms[key]
+	if form == nil || v == nil {
+		return known && (v != nil || key != "row")
 	}
-	return slices.Contains([]string{"value", "failed", "skipped", "once"}, key)
+	return reflect.TypeOf(v) == reflect.TypeOf(form)
 }
 
 // keyNames are those of an output that the manual names, for messages.
@@ -90,12 +89,17 @@ type unit struct {
 }
 
 // refuse notes why the file is refused.
-func (r *reading) refuse(why error) { r.err = cmp.Or(r.err, why) }
-
-// bad is the refusal of a value; where is the row or another place in the file.
-func (r *reading) bad(where, format string, args ...any) {
-	r.refuse(model.Refuse(model.BadValue, r.next, "%s: %s: %s", r.file, where, fmt.Sprintf(format, args...)))
+func (r *reading) refuse(kind model.Kind, next, format string, args ...any) {
+	r.err = cmp.Or(r.err, error(model.Refuse(kind, next, format, args...)))
 }
+
+// bad refuses a value; where is the row or another place in the file.
+func (r *reading) bad(where, format string, args ...any) {
+	r.refuse(model.BadValue, r.next, "%s: %s: %s", r.file, where, fmt.Sprintf(format, args...))
+}
+
+// clip is a text of at most this many bytes.
+func clip(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
 
 // take checks an output of the filter and takes it.
 func (r *reading) take(output any) {
@@ -105,34 +109,30 @@ func (r *reading) take(output any) {
 			short(output))
 		return
 	}
-	x := row(object)
-	for key, v := range x {
+	for key, v := range object {
 		if !valid(key, v) {
 			r.bad("rows", "the filter gives %s as %s; its keys are %s, and texts but for numbers", short(v),
 				measure.Quote(key), keyNames)
 			return
 		}
 	}
+	x := row(object)
 	r.fact(x)
 	name := x.text("row")
 	_, named := x["row"]
 	switch {
 	case x.text("refuse") != "":
-		why, kind := x.text("refuse"), model.Kind(cmp.Or(x.text("kind"), string(model.BadValue)))
-		r.refuse(model.Refuse(kind, cmp.Or(x.text("next"), r.next), "%s",
-			strings.ToValidUTF8(why[:min(len(why), longest)], "")))
+		r.refuse(model.Kind(cmp.Or(x.text("kind"), string(model.BadValue))), cmp.Or(x.text("next"), r.next), "%s",
+			clip(x.text("refuse"), longest))
 	case !named || !r.named(name) || !r.named(cmp.Or(x.text("suite"), name)):
-	case x["skipped"] != nil && x["skipped"] != false:
+	case x.is("skipped"):
 		r.leave(name, model.Skipped)
 	case x.text("left_out") != "":
 		r.leave(name, x.text("left_out"))
-	case x["failed"] != nil && x["failed"] != false:
-		text := strings.Join(strings.Fields(x.text("failed")), " ")
-		if text != "" {
-			text = ": " + strings.ToValidUTF8(text[:min(len(text), longestMetric)], "")
-		}
+	case x.is("failed"):
+		text := clip(strings.Join(strings.Fields(x.text("failed")), " "), longestMetric)
 		if _, isNew := r.failed.Of(name); isNew {
-			r.leave(name, model.Failed+text)
+			r.leave(name, model.Failed+result.Given(text, ": ", text))
 		}
 	default:
 		r.number(x)
@@ -146,12 +146,11 @@ func (r *reading) fact(x row) {
 	}
 	r.in.GPU = cmp.Or(r.in.GPU, x.text("gpu"))
 	r.in.Tool = cmp.Or(x.text("tool"), r.in.Tool)
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999", "20060102-150405"} {
-		if x["start"] == nil {
-			break
-		}
-		if t, err := time.Parse(layout, x.text("start")); err == nil && t.Year() > 2000 && t.Year() < 2200 {
-			r.start = t.UTC()
+	if start := x.text("start"); start != "" {
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999", "20060102-150405"} {
+			if t, err := time.Parse(layout, start); err == nil && t.Year() > 2000 && t.Year() < 2200 {
+				r.start = t.UTC()
+			}
 		}
 	}
 	if of := x.text("of"); of != "" {
@@ -169,13 +168,12 @@ const mostLoads = 1_000
 func (r *reading) begin(settings map[string]any, isNew bool) {
 	of := model.Settings{}
 	for name, v := range settings {
-		set(of, name, v)
+		set(of, normal(name), v)
 	}
 	known := r.loadOf[of.String()]
 	if known == nil || isNew {
 		if len(r.loads) > mostLoads {
-			r.refuse(model.Refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads",
-				r.file, mostLoads))
+			r.refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads", r.file, mostLoads)
 		}
 		known = &load{numbers: map[key]*number{}, settings: of}
 		r.loads = append(r.loads, known)
@@ -186,31 +184,23 @@ func (r *reading) begin(settings map[string]any, isNew bool) {
 
 // set notes a setting of a load: of a model without the directory that it lies in.
 func set(settings model.Settings, name string, v any) {
-	name = normal(name)
 	if list, ok := v.([]any); ok && len(list) == 1 {
 		v = list[0]
 	}
-	text := ""
-	switch v := v.(type) {
-	case nil:
+	given, ok := v.(string)
+	n, number := float(v)
+	text := strings.Replace(strings.ToLower(given), "infinity", "inf", 1)
+	switch parsed, err := strconv.ParseFloat(text, 64); {
+	case v == nil:
 		text = "none"
-	case string:
-		text = strings.Replace(strings.ToLower(v), "infinity", "inf", 1)
-		if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) {
-			text = strconv.FormatFloat(n, 'g', -1, 64)
-		}
-		if strings.HasPrefix(name, "model") {
-			text = path.Base(strings.TrimRight(filepath.ToSlash(v), "/"))
-		}
-	default:
-		n, ok := float(v)
-		if !ok {
-			return
-		}
+	case ok && strings.HasPrefix(name, "model"):
+		text = path.Base(strings.TrimRight(filepath.ToSlash(given), "/"))
+	case ok && err == nil && !math.IsInf(parsed, 0):
+		text = strconv.FormatFloat(parsed, 'g', -1, 64)
+	case number && model.Tallied(name):
+		text = strconv.FormatFloat(n, 'g', 4, 64)
+	case number:
 		text = strconv.FormatFloat(n, 'g', -1, 64)
-		if model.Tallied(name) {
-			text = strconv.FormatFloat(n, 'g', 4, 64)
-		}
 	}
 	const longest = 64
 	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c <= ' ' || c == '=' }), "_")
@@ -229,33 +219,35 @@ func (r *reading) named(name string) bool {
 
 // number adds the numbers of a row, in base units. A number that is refused refuses the file.
 func (r *reading) number(x row) {
-	where := func() string { return cmp.Or(x.text("of"), measure.Quote(x.text("row"))) }
 	of := [3]string{x.text("metric"), x.text("unit"), x.text("better")}
 	u, known := r.units[of]
 	if !known {
 		u = unitOf(of[0], of[1], of[2])
 		r.units[of] = u
 	}
-	all, _ := x["values"].([]any)
-	if len(all) == 0 || x["value"] != nil {
-		all = []any{x["value"]}
-	}
 	k, l := key{x.text("row"), u.metric.Name, x.text("suite")}, r.current
 	n := l.numbers[k]
 	if n == nil {
 		if r.numbers++; r.numbers > model.MostSubjects {
-			r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers",
-				r.file, model.MostSubjects))
+			r.refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
+				model.MostSubjects)
 		}
 		n = &number{key: k, metric: u.metric}
 		l.numbers[k] = n
 		l.order = append(l.order, n)
 	}
+	bad := func(format string, args ...any) {
+		r.bad(cmp.Or(x.text("of"), measure.Quote(k.row)), format, args...)
+	}
 	switch {
 	case u.err != "":
-		r.bad(where(), "%s", u.err)
+		bad("%s", u.err)
 	case n.metric.Unit != u.metric.Unit:
-		r.bad(where(), "its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
+		bad("its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
+	}
+	all, _ := x["values"].([]any)
+	if len(all) == 0 || x["value"] != nil {
+		all = []any{x["value"]}
 	}
 	had := len(n.values)
 	for _, v := range all {
@@ -263,16 +255,15 @@ func (r *reading) number(x row) {
 		value := given * u.factor
 		switch {
 		case v == nil:
-			r.bad(where(), "it has no value")
+			bad("it has no value")
 		case !ok:
-			own := result.Given(r.own, ": add | tonumber")
-			r.bad(where(), "%s is no number%s", short(v), result.Given(numeric(v), " but a text", own))
+			bad("%s is no number%s", short(v), hint(v, r.own))
 		case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
-			r.bad(where(), "%v is no measurement", given)
+			bad("%v is no measurement", given)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
-			r.bad(where(), "a time of 0 is no measurement")
+			bad("a time of 0 is no measurement")
 		case (x["once"] == true || r.own != "") && had > 0 && n.values[0] != value:
-			r.bad(where(), "the file has another value of it%s",
+			bad("the file has another value of it%s",
 				result.Given(r.own, ": give repetitions as values, and other rows names of their own"))
 		default:
 			n.values = append(n.values, value)
@@ -280,13 +271,13 @@ func (r *reading) number(x row) {
 	}
 }
 
-// numeric is a text of a number, "" for another value.
-func numeric(v any) string {
+// hint says how a filter of the user makes a number of a text of one, "" for another value.
+func hint(v any, own string) string {
 	text, _ := v.(string)
 	if n, err := strconv.ParseFloat(text, 64); err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return ""
 	}
-	return text
+	return " but a text" + result.Given(own, ": add | tonumber")
 }
 
 // float is a number of a filter.
@@ -307,27 +298,25 @@ func float(v any) (float64, bool) {
 func short(v any) string {
 	const most = 60
 	if text, ok := v.(string); ok {
-		return measure.Quote(strings.ToValidUTF8(text[:min(len(text), most)], ""))
+		return measure.Quote(clip(text, most))
 	}
 	return filter.Text(v, most)
 }
 
 // unitOf is what a row gives its numbers in: a metric by name, or that of the unit, in a direction of its own.
 func unitOf(name, unit, direction string) (u unit) {
-	directions := map[string]measure.Direction{"lower": measure.Lower, "higher": measure.Higher,
-		"none": measure.Neither, "": 2}
-	better, ok := directions[direction]
+	own, ok := map[string]measure.Metric{"lower": measure.LessValue, "higher": measure.MoreValue,
+		"none": measure.Value, "": {}}[direction]
 	if !ok {
 		u.err = "better is " + measure.Quote(direction) + ", not lower, higher or none"
 		return u
 	}
 	u.metric, u.factor = inUnit(unit)
-	if name != "" {
-		known, _ := measure.MetricByName(name)
+	if known, _ := measure.MetricByName(name); name != "" {
 		switch {
 		case !known.OfResults():
 			u.err = measure.Quote(name) + " is no metric of benchmark files"
-		case isValue(known):
+		case known.Name == measure.Value.Name:
 			u.metric, _ = known.In(strings.TrimSpace(unit))
 			u.factor = 1
 		case unit == "":
@@ -338,9 +327,7 @@ func unitOf(name, unit, direction string) (u unit) {
 			u.metric = known
 		}
 	}
-	if better != 2 && better != u.metric.Better { // bounds of such a number are in the unit that the file gives
-		own := map[measure.Direction]measure.Metric{measure.Neither: measure.Value, measure.Lower: measure.LessValue,
-			measure.Higher: measure.MoreValue}[better]
+	if direction != "" && own.Better != u.metric.Better { // bounds of such a number are in the unit that the file gives
 		u.metric, _ = own.In(strings.TrimSpace(unit))
 		u.factor = 1
 	}

@@ -8,7 +8,10 @@ def name: . as $t | def text($key): $t[$key] // "";
     ["n_gpu_layers", "99", "-1"], ["split_mode", "layer"], ["flash_attn", "false", "0", "-1"]
     | .[0] as $key | text($key) as $v | select($v != "" and (.[1:] | index($v)) == null) | " \($key)=\($v)"] | add // "");
 [(if type == "object" then [.] else . end)[] | map_values(tostring) | {test: ., name: name}] as $all
-| ($all | told_apart("^(?:avg|stddev|samples)_|^test_time$")) as $names
 | ([$all[].test.model_filename // empty] | unique | if length == 1 then {load: {model: .[0]}} else empty end),
-  (range($all | length) as $i | $all[$i].test as $t
-| {row: $names[$i], metric: "item_rate", value: ($t.avg_ts | num), start: $t.test_time, gpu: (($t.gpu_info // "") | split(", ")[0])})
+  ($all[].test | {start: .test_time, gpu: ((.gpu_info // "") | split(", ")[0])}),
+  ($all | group_by(.name)[] | .[0].name as $name | map(.test) as $tests
+    | [$tests | add | keys[] | select((test("^(?:avg|stddev|samples)_|^test_time$") | not)
+        and (. as $key | any($tests[]; .[$key] != $tests[0][$key])))] as $differing
+    | $tests[] | . as $t | {metric: "item_rate", value: (.avg_ts | num),
+        row: ([$name, ($differing[] | select($t[.] != null) | "\(.)=\($t[.])")] | join(" "))})

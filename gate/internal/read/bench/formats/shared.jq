@@ -1,9 +1,12 @@
-# Definitions that all filters share, in addition to meaning, metric, setting, quote and known_names of names.go.
+# Definitions that all filters share, in addition to meaning, metric, setting, normal and known_names of names.go.
 # num makes a number of a text of one, as of 1,234.5, and leaves another text as it is.
 def num: if type == "string" then (if test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
 def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def lines: split("\n")[] | rtrimstr("\r");
-def counts: occurrences.counts; def numbered: occurrences.numbers;
+def quote: if type == "string" then quoted else . end;
+# counts gives how many of each text a list has, numbered how many of each stand up to there.
+def counts: map(strings) | group_by(.) | map({key: .[0], value: length}) | from_entries;
+def numbered: [to_entries | group_by(.value)[] | to_entries[] | [.value.key, .key + 1]] | sort | map(.[1]);
 def settings: with_entries(select((.key | setting // "") != ""));
 def entries_of($names): $names[] as $n | select(has($n)) | {key: $n, value: .[$n]};
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
