@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -133,21 +134,31 @@ func Unknown(text []byte, file string) error {
 		"%s holds no metric by a known name", file)
 }
 
-// sessions are the loads of the file.
+// sessions are the loads of the file. One that stands in it several times is of several processes.
 func (r *reading) sessions() (out []model.Session, err error) {
+	seen := map[string]bool{}
 	for _, l := range r.loads {
-		s := model.Session{Environment: r.in, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.start}}}
+		series := slices.DeleteFunc(l.series, func(x model.Series) bool {
+			_, failed := r.failed.Number[x.Subject.Name]
+			return failed
+		})
+		if len(series) == 0 {
+			continue
+		}
+		for i := range series {
+			series[i].Values = model.Values{stats.Median(series[i].Values)}
+		}
+		s := model.Session{Environment: r.in, Series: series,
+			Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.start}}}
 		s.Start, s.Mode = r.start, l.settings.String()
-		s.Series = make([]model.Series, 0, len(l.order))
-		for _, n := range l.order {
-			if _, failed := r.failed.Number[n.row]; !failed {
-				s.Series = append(s.Series, model.Series{Subject: Row(n.row), Metric: n.metric, Role: n.suite,
-					Values: model.Values{stats.Median(n.values)}})
-			}
+		out = append(out, s)
+		maps.DeleteFunc(l.settings, func(name, _ string) bool { return model.Tallied(name) })
+		same := l.settings.String()
+		if seen[same] {
+			return nil, model.Refuse(model.SeveralProcesses, "write each run into a file of its own",
+				"%s holds several loads of the same settings (%s)", r.file, cmp.Or(same, "none are named"))
 		}
-		if len(s.Series) > 0 {
-			out = append(out, s)
-		}
+		seen[same] = true
 	}
 	if len(out) > 0 {
 		out[0].LeftOut = r.left.List
@@ -186,28 +197,9 @@ func Open(own string, files ...string) (*model.Session, error) {
 			return nil, model.Refuse(model.MixedProfilers, "judge the results of one harness at a time",
 				"%s is of %s, %s of %s", files[0], all[0].Tool, name, loads[0].Tool)
 		}
-		if err := severalTimes(loads, name); err != nil {
-			return nil, err
-		}
 		all = append(all, loads...)
 	}
 	return join(all, files[0])
-}
-
-// severalTimes refuses a file that holds one load several times.
-func severalTimes(loads []model.Session, file string) error {
-	seen := map[string]bool{}
-	for _, l := range loads {
-		same := model.ParseSettings(l.Mode)
-		maps.DeleteFunc(same, func(name, _ string) bool { return model.Tallied(name) })
-		text := same.String()
-		if seen[text] {
-			return model.Refuse(model.SeveralProcesses, "write each run into a file of its own",
-				"%s holds several loads of the same settings (%s)", file, cmp.Or(text, "none are named"))
-		}
-		seen[text] = true
-	}
-	return nil
 }
 
 // join makes one run of the loads of a process; file names it in messages.

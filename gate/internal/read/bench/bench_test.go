@@ -53,9 +53,6 @@ func k6File(more string) string {
 // Read reads a file of one process.
 func Read(r io.Reader, name string) (*model.Session, error) {
 	loads, err := read(r, name, "")
-	if err == nil {
-		err = severalTimes(loads, name)
-	}
 	if err != nil {
 		return nil, err
 	}

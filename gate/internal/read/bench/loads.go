@@ -25,30 +25,24 @@ func nameLoads(files []model.Session) (chosen []string) {
 	differ := func(name string) bool {
 		return slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] != settings[0][name] })
 	}
-	var differing []string
-	for name := range maps.Keys(settings[0]) {
-		everywhere := !slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] == "" })
-		if everywhere && differ(name) && !model.Tallied(name) {
-			differing = append(differing, name)
-		}
-	}
+	differing := slices.DeleteFunc(slices.Sorted(maps.Keys(settings[0])), func(name string) bool {
+		return model.Tallied(name) || !differ(name) ||
+			slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] == "" })
+	})
 	order := func(name string) int {
 		i := slices.IndexFunc(telling, func(part string) bool { return strings.Contains(name, part) })
 		return (i + len(telling) + 1) % (len(telling) + 1)
 	}
-	slices.SortFunc(differing, func(a, b string) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b))
-	})
+	measure.Sort(differing, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 	label := func(s model.Settings, names []string) string {
-		words := measure.Map(names, func(name string) string { return name + "=" + s[name] })
-		return strings.Join(words, " ")
+		return strings.Join(measure.Map(names, func(name string) string { return name + "=" + s[name] }), " ")
 	}
 	loads := func(names []string) int {
-		var labels model.Interned[string]
+		labels := map[string]bool{}
 		for _, s := range settings {
-			labels.Of(label(s, names))
+			labels[label(s, names)] = true
 		}
-		return len(labels.List)
+		return len(labels)
 	}
 	for _, name := range differing {
 		if more := append(slices.Clone(chosen), name); loads(more) > max(loads(chosen), 1) {
@@ -117,14 +111,14 @@ func Processes(files []model.Session) (runs []model.Session, settings []string, 
 // nameSuites sorts the rows of a session, and puts the suite before the names of tests that several suites of JUnit
 // have.
 func nameSuites(s *model.Session) {
-	s.SortSeries()
-	for from, to := 0, 0; from < len(s.Series); from = to {
-		several := false
-		for to = from; to < len(s.Series) && s.Series[to].Subject == s.Series[from].Subject; to++ {
-			several = several || s.Series[to].Role != s.Series[from].Role
-		}
-		for i := from; i < to && several; i++ {
-			x := &s.Series[i]
+	suite, several := map[measure.Subject]string{}, map[measure.Subject]bool{}
+	for _, x := range s.Series {
+		of, known := suite[x.Subject]
+		several[x.Subject] = several[x.Subject] || known && of != x.Role
+		suite[x.Subject] = x.Role
+	}
+	for i := range s.Series {
+		if x := &s.Series[i]; several[x.Subject] {
 			x.Subject.Name, x.Role = InSuite(x.Role, x.Subject.Name), ""
 		}
 	}

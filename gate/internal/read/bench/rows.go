@@ -49,17 +49,10 @@ const keyNames = "row, value, values, unit, metric, better, host, gpu, tool, sta
 // key is the place of a number in a file: a metric, by its name, of a row.
 type key struct{ row, metric, suite string }
 
-// number is a number of a file.
-type number struct {
-	key
-	metric measure.Metric
-	values []float64 // of the repetitions in the process
-}
-
-// load is what a file holds of one load.
+// load is what a file holds of one load: the numbers of the repetitions in the process.
 type load struct {
-	order    []*number
-	numbers  map[key]*number
+	series   []model.Series
+	at       map[key]int // of a number in series
 	settings model.Settings
 }
 
@@ -175,7 +168,7 @@ func (r *reading) begin(settings map[string]any, isNew bool) {
 		if len(r.loads) > mostLoads {
 			r.refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads", r.file, mostLoads)
 		}
-		known = &load{numbers: map[key]*number{}, settings: of}
+		known = &load{at: map[key]int{}, settings: of}
 		r.loads = append(r.loads, known)
 		r.loadOf[of.String()] = known
 	}
@@ -226,30 +219,31 @@ func (r *reading) number(x row) {
 		r.units[of] = u
 	}
 	k, l := key{x.text("row"), u.metric.Name, x.text("suite")}, r.current
-	n := l.numbers[k]
-	if n == nil {
+	i, known := l.at[k]
+	if !known {
 		if r.numbers++; r.numbers > model.MostSubjects {
 			r.refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
 				model.MostSubjects)
 		}
-		n = &number{key: k, metric: u.metric}
-		l.numbers[k] = n
-		l.order = append(l.order, n)
+		i = len(l.series)
+		l.at[k] = i
+		l.series = append(l.series, model.Series{Subject: Row(k.row), Metric: u.metric, Role: k.suite})
 	}
+	n := &l.series[i]
 	bad := func(format string, args ...any) {
 		r.bad(cmp.Or(x.text("of"), measure.Quote(k.row)), format, args...)
 	}
 	switch {
 	case u.err != "":
 		bad("%s", u.err)
-	case n.metric.Unit != u.metric.Unit:
-		bad("its numbers are in %s and in %s", measure.Quote(n.metric.Unit), measure.Quote(u.metric.Unit))
+	case n.Metric.Unit != u.metric.Unit:
+		bad("its numbers are in %s and in %s", measure.Quote(n.Metric.Unit), measure.Quote(u.metric.Unit))
 	}
 	all, _ := x["values"].([]any)
 	if len(all) == 0 || x["value"] != nil {
 		all = []any{x["value"]}
 	}
-	had := len(n.values)
+	had := len(n.Values)
 	for _, v := range all {
 		given, ok := float(v)
 		value := given * u.factor
@@ -262,11 +256,11 @@ func (r *reading) number(x row) {
 			bad("%v is no measurement", given)
 		case value == 0 && u.metric.Unit == measure.Duration.Unit:
 			bad("a time of 0 is no measurement")
-		case (x["once"] == true || r.own != "") && had > 0 && n.values[0] != value:
+		case (x["once"] == true || r.own != "") && had > 0 && n.Values[0] != value:
 			bad("the file has another value of it%s",
 				result.Given(r.own, ": give repetitions as values, and other rows names of their own"))
 		default:
-			n.values = append(n.values, value)
+			n.Values = append(n.Values, value)
 		}
 	}
 }

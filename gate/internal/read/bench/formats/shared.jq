@@ -8,7 +8,6 @@ def quote: if type == "string" then quoted else . end;
 def counts: map(strings) | group_by(.) | map({key: .[0], value: length}) | from_entries;
 def numbered: [to_entries | group_by(.value)[] | to_entries[] | [.value.key, .key + 1]] | sort | map(.[1]);
 def settings: with_entries(select((.key | setting // "") != ""));
-def entries_of($names): $names[] as $n | select(has($n)) | {key: $n, value: .[$n]};
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
 def the_log: "find out why they failed; the log of the server tells";
 def requests_failed($where; $n): refused("requests failed: \($where) is \($n)"; the_log);
