@@ -603,6 +603,29 @@ func TestServingNames(t *testing.T) {
 	}
 }
 
+// Keys of a file may be sorted, so that the beginning of a long one holds rows alone.
+func TestSorted(t *testing.T) {
+	for name, text := range map[string]string{
+		"google-benchmark": `{"benchmarks":[` + list(2000, `{"cpu_time":1,"iterations":8,"name":"a","real_time":2,`+
+			`"run_type":"iteration","time_unit":"ms"}`) + `],"context":{"host_name":"h","num_cpus":8}}`,
+		"pytest-benchmark": `{"benchmarks":[` + list(1, `{"extra_info":{},"fullname":"t","group":null,"name":"t","stats":`+
+			`{"data":[`+list(60_000, "1")+`],"median":2}}`) + `],"commit_info":{},"machine_info":{}}`,
+		"nvbench": strings.NewReplacer(`{"meta":`, `{"benchmarks":[`+list(1000, `{"name":"a","states":[{"axis_values":[],`+
+			`"device":0,"is_skipped":true,"summaries":[]}]}`)+`],"meta":`, `"benchmarks":[{"name":"copy"`,
+			`"x":[{"name":"copy"`).Replace(nv(true, "")),
+	} {
+		if head := text[:64<<10]; !Sniff([]byte(head), true) || !Sniff([]byte(head), false) {
+			t.Errorf("%s with sorted keys is not told by its beginning", name)
+		}
+		if f := formatNamed(text); f == nil || f.name != name {
+			t.Errorf("%s is read as %v", name, f)
+		}
+	}
+	if Sniff([]byte(`{"benchmarks":[{"name":"a","value":1}`), true) {
+		t.Error("any list of benchmarks is of a harness")
+	}
+}
+
 // TestOpen merges the files of one process, and refuses those of several or of two harnesses.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()

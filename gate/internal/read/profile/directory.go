@@ -290,12 +290,14 @@ func distinct(found []entry) error {
 	const sample = 64 << 10 // bytes, which tell most recordings apart
 	prints, alike := make([]digest, len(found)), make(map[digest]int)
 	for i, e := range found {
-		prints[i], _ = e.digest(sample) // an error comes with the whole file, or with reading it
-		alike[prints[i]]++
+		if !e.format.benchmarks { // their values tell
+			prints[i], _ = e.digest(sample) // an error comes with the whole file, or with reading it
+			alike[prints[i]]++
+		}
 	}
 	first := make(map[digest]string)
 	for i, e := range found {
-		if alike[prints[i]] == 1 || e.format.benchmarks { // their values tell
+		if alike[prints[i]] <= 1 || e.format.benchmarks {
 			continue
 		}
 		k, err := e.digest(math.MaxInt64)

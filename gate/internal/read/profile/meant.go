@@ -54,8 +54,11 @@ func meant(found []entry, unknown []string) error {
 // damaged is the refusal of a file of JSON, packed or not, or of XML that is not whole, or of an empty table; nil for
 // any other file, and for a larger one.
 func damaged(file string) error {
+	if !ends(file, ".json", ".jsonl", ".json.gz", ".xml", ".csv") {
+		return nil
+	}
 	text, err := input.Read(file, mostText)
-	if !ends(file, ".json", ".jsonl", ".json.gz", ".xml", ".csv") || err != nil {
+	if err != nil {
 		return nil
 	}
 	if ends(file, ".gz") && len(text) > 0 {
@@ -78,7 +81,10 @@ func sameEnds(found []entry) error {
 	whole := map[bool]string{} // a file, by whether its last line has an end
 	for _, e := range found {
 		for _, file := range e.files {
-			if text, err := input.Read(file, mostText); ends(file, ".csv") && err == nil {
+			if !ends(file, ".csv") {
+				continue
+			}
+			if text, err := input.Read(file, mostText); err == nil {
 				whole[bytes.HasSuffix(text, []byte("\n"))] = file
 			}
 		}

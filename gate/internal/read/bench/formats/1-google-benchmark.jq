@@ -1,8 +1,9 @@
 # google/benchmark, docs/user_guide.md, --benchmark_format=json or csv. The time is the real time: the manual one, of CUDA events, where the benchmark sets
-# it. Rates are the time in other units. Before 1.5 and in CSV names alone tell the aggregates.
+# it. Rates are the time in other units. Before 1.5 and in CSV names alone tell the aggregates. The context of a file with sorted keys is at its end.
 module {name: "google-benchmark", parts: "context", known: "(?:per_)?family_(?:instance_)?index|repetitions|repetition_index|threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|(?:bytes|items)_per_second"};
 def is: ($columns | index("real_time") != null and index("time_unit") != null and index("name") != null)
-  or (type == "object" and (.context | .num_cpus?) != null and has("benchmarks"));
+  or (type == "object" and has("benchmarks") and ((.context | .num_cpus?) != null
+    or (has("context") | not) and (.benchmarks[0]? | has("real_time")? and has("time_unit")?)));
 def of_csv: {benchmarks: map({name, time_unit, real_time: (.real_time | num), error_message, skipped: (.error_occurred == "false"),
   error_occurred: (.error_occurred == "true")})};
 (arrays | . as $rows | $columns[] | select(test("^(?:name|iterations|(?:real|cpu)_time|time_unit|(?:bytes|items)_per_second|label|error_.*)$") | not) as $c
