@@ -45,8 +45,11 @@ func TestJudgedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range again {
-		for _, source := range []string{"file", "flag", "variable"} {
+	for i, set := range again {
+		for k, source := range []string{"file", "flag", "variable"} {
+			if !full() && (i+k)%3 > 0 {
+				continue
+			}
 			flag := "--" + strings.ReplaceAll(set.key, "_", "-")
 			if source != "file" && !strings.Contains(" --threshold --step-threshold --alpha --cost --undecided ",
 				" "+flag+" ") {

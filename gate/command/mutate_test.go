@@ -267,7 +267,7 @@ var silentOnce = []uint64{1795734259603842611, 1795734259603843783, 179573425960
 // of the only one.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	most, until, seed := 24+len(silentOnce), time.Now().Add(time.Hour), uint64(1)
+	most, until, seed := 8+len(silentOnce), time.Now().Add(time.Hour), uint64(1)
 	if s := os.Getenv("NSGATE_MUTATE"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {

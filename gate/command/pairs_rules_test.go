@@ -139,7 +139,7 @@ func TestPairsOfRules(t *testing.T) {
 }
 
 // ruleSample is the rows of a usual test.
-const ruleSample = 20
+const ruleSample = 8
 
 // owed reports whether the rule has to change the report that there is without it: it is for a kind of subject that the
 // recording has, and asks for a limit or for something else of a metric that is listed.

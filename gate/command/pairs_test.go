@@ -224,7 +224,7 @@ func TestPairs(t *testing.T) {
 }
 
 const (
-	pairSample = 3 // rows of a usual test
+	pairSample = 1 // rows of a usual test
 	pairParts  = 4 // that run at the same time
 )
 

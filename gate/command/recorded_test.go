@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -252,9 +254,12 @@ func TestRecordedEvents(t *testing.T) {
 		"workflow_call", "merge_group", "check_run", "status", "label", "delete", "deployment_status",
 		"registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
+			if !full() && n > 5 && n%2 == len(record)%2 {
+				continue
+			}
 			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
 				"git commit -q --allow-empty -m more"} {
-				if i > 0 && n > 5 && os.Getenv("NSGATE_TEST_FULL") == "" {
+				if i > 0 && n > 5 && !full() {
 					continue
 				}
 				name := regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_")
@@ -393,7 +398,10 @@ var hostileCheckouts = map[string]string{
 // meets them: none runs, none sees the token, and one commit with the new file of the baseline arrives.
 func TestRecordedHostile(t *testing.T) {
 	t.Parallel()
-	for name, program := range hostileCheckouts {
+	for i, name := range slices.Sorted(maps.Keys(hostileCheckouts)) {
+		if !full() && i%2 > 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkflow(t)
@@ -402,7 +410,7 @@ func TestRecordedHostile(t *testing.T) {
 				w.shell(`mkdir -p action/.github && cp -r '` + recorded + `' action/.github/`)
 				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
 			}
-			log, ok := w.run(program)
+			log, ok := w.run(hostileCheckouts[name])
 			w.kept(log, newFile)
 			if !ok {
 				t.Error(log)

@@ -178,7 +178,7 @@ func TestOffered(t *testing.T) {
 	for _, x := range changes() {
 		t.Run(x.name, func(t *testing.T) { try(t, &x) })
 	}
-	every := 4
+	every := 12
 	if full() {
 		every = 1
 	}
