@@ -38,7 +38,7 @@ func Describe(sessions []model.Session) result.Side {
 		s.Repeats = result.Number(recorded.Typical([][]float64{repeats.Values}))
 	}
 	switch {
-	case recorded.ByLaunch(sessions):
+	case s.Counted():
 		s.Warmup = ""
 		s.Skip = new(result.Say(Profiled{launches}))
 	case s.Runs > 0:
@@ -53,7 +53,7 @@ func Describe(sessions []model.Session) result.Side {
 // RunParts divides a run by time, by the medians over the profiled runs of the sessions. The start and the end of the
 // process are known of runs that nsgate took.
 func RunParts(sessions []model.Session) (out []result.RunPart) {
-	if len(sessions) == 0 || recorded.ByLaunch(sessions) {
+	if len(sessions) == 0 {
 		return nil
 	}
 	side := recorded.New(sessions, measure.Total)

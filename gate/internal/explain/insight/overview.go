@@ -27,9 +27,9 @@ func overview(d *decide.Decision, x *result.Report) {
 // overviewOf gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and
 // outputs, then the kernels with the most time on either side.
 func overviewOf(base, head []model.Session) []result.OverviewRow {
-	total := measure.Total
-	if recorded.ByLaunch(head) || recorded.ByLaunch(base) {
-		total = measure.ReplayTime
+	_, total := recorded.Times(head)
+	if _, own := recorded.Times(base); own == measure.ReplayTime { // sides of two profilers
+		total = own
 	}
 	b, h := recorded.New(base, total), recorded.New(head, total)
 	row := func(s measure.Subject, m measure.Metric) result.OverviewRow {

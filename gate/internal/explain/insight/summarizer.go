@@ -39,12 +39,9 @@ type summand struct {
 
 func summaries(sessions []model.Session) *summarizer {
 	last := &sessions[len(sessions)-1]
-	s := &summarizer{time: measure.Time, step: last.Step,
+	time, total := recorded.Times(sessions)
+	s := &summarizer{time: time, step: last.Step,
 		devices: max(1, result.Number(last.GPUs)/max(1, result.Number(last.Processes)))}
-	total := measure.Total
-	if recorded.ByLaunch(sessions) {
-		s.time, total = measure.ReplayTime, measure.ReplayTime
-	}
 	s.side = recorded.New(sessions, total)
 	s.stepped = attribution.Stepped(s.side, nil, "base")
 	for i, values := range s.side.Values(measure.Workload, attribution.StepMetric(s.side)) {

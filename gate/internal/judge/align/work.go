@@ -27,6 +27,9 @@ const (
 // SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats
 // of a cycle, or per step of the baseline where the same launches are done in another number of steps.
 func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
+	if recorded.ByLaunch(head) { // launches of each kernel, chosen by their number
+		return head, nil
+	}
 	if w := repeatsOf(base, head); w != nil {
 		head = w.asMany(head)
 		says = append(says, result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead),
@@ -45,7 +48,7 @@ type repeats struct {
 
 // repeatsOf compares runs without steps, nil where both sides repeat themselves as often, or other cycles.
 func repeatsOf(base, head []model.Session) *repeats {
-	if len(base) == 0 || len(head) == 0 || base[len(base)-1].Step != "" || recorded.ByLaunch(head) {
+	if len(base) == 0 || len(head) == 0 || base[len(base)-1].Step != "" {
 		return nil
 	}
 	w := &repeats{base: recorded.New(base, measure.Total), head: recorded.New(head, measure.Total)}
@@ -180,7 +183,7 @@ func plus(to, values []float64, factor float64) []float64 {
 // then a step of the head is another part of the work. ratio is the steps of the head to those of the baseline, 1
 // where they are the same.
 func regroup(base, head []model.Session) (regrouped []model.Session, ratio float64) {
-	if base[len(base)-1].Step == "" || recorded.ByLaunch(head) {
+	if base[len(base)-1].Step == "" {
 		return head, 1
 	}
 	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)

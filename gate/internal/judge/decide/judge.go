@@ -202,7 +202,7 @@ func followed(sessions, head []model.Session, policy *thresholds.Resolved) histo
 	if because != nil || len(fits) < 2 || len(all) < 3 {
 		return history.Basis{}
 	}
-	time, total := match.Times(head)
+	time, total := recorded.Times(head)
 	return history.Basis{Sessions: all, Time: time, Total: total, Tick: recorded.FinestTick(slices.Concat(fits, head)),
 		Policy: policy}
 }

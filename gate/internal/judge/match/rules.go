@@ -25,7 +25,7 @@ type unmet struct {
 // unmetRules lists the rules that judge nothing: bounds, and metrics that the head's profiler measures, judge nothing
 // of the head, all others nothing of either side.
 func unmetRules(t Sides) (out []unmet) {
-	byLaunch := recorded.ByLaunch(t.Head.Sessions)
+	byLaunch := t.Time == measure.ReplayTime
 	sampled := t.Head.HasMetric(measure.Workload, measure.SamplingPeriod.Name)
 	both := slices.Concat(t.Base.Sessions, t.Head.Sessions)
 	for i := range t.Policy.Rules {

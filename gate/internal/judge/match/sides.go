@@ -29,19 +29,11 @@ type Sides struct {
 // NewSides indexes the sessions of both sides, oldest first.
 func NewSides(base, head []model.Session, policy *thresholds.Resolved) Sides {
 	t := Sides{Policy: policy}
-	t.Time, t.Total = Times(head)
+	t.Time, t.Total = recorded.Times(head)
 	t.Base, t.Head = recorded.New(base, t.Total), recorded.New(head, t.Total)
 	t.operations, t.known = operations(base, head)
 	t.Tick = recorded.FinestTick(slices.Concat(base, head))
 	return t
-}
-
-// Times are the metrics of a launch, and of all launches of a kernel, that a head has.
-func Times(head []model.Session) (time, total measure.Metric) {
-	if recorded.ByLaunch(head) {
-		return measure.ReplayTime, measure.ReplayTime
-	}
-	return measure.Time, measure.Total
 }
 
 // Pair is one metric of one subject as both sides have it, or as one side has it.

@@ -101,6 +101,14 @@ func ByLaunch(sessions []model.Session) bool {
 	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
 }
 
+// Times are the metrics of a launch, and of all launches of a kernel, that sessions of one profiler have.
+func Times(sessions []model.Session) (time, total measure.Metric) {
+	if ByLaunch(sessions) {
+		return measure.ReplayTime, measure.ReplayTime
+	}
+	return measure.Time, measure.Total
+}
+
 // Subjects lists what the side has, in stable order. The list is the side's own.
 func (s *Index) Subjects() []measure.Subject { return s.sorted }
 

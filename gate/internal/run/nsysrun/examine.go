@@ -30,11 +30,10 @@ func (n Nsys) Examine(ctx context.Context, exe string) (seen doctor.Observations
 	case version < least:
 		seen.Add(doctor.Bad, name, version+" is older than "+least+", the first that traces the nodes of CUDA graphs: "+
 			"install a newer one, or say where it is: "+guide)
-		seen[0].Kind = model.NoProfiler
 	default:
 		seen.Add(doctor.Good, name, version)
 	}
-	if err != nil {
+	if seen[0].Mark == doctor.Bad {
 		seen[0].Kind = model.NoProfiler
 	}
 	examineMetrics(ctx, cmp.Or(exe, name), &seen)
