@@ -82,7 +82,7 @@ func BenchmarkSessions(b *testing.B) {
 				if err != nil {
 					return nil, err
 				}
-				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read,
+				c := Check{Job: Job{Measurer: &Saved{Path: head}, Live: &Live{}, Baselines: read,
 					Policy: thresholds.Default().For("")},
 					Looks: []int{5}}
 				return c.Run(b.Context())

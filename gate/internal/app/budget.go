@@ -25,7 +25,7 @@ type budget struct {
 func (c *Check) budget(paired bool) *budget {
 	b := &budget{}
 	m := c.Live
-	if m == nil || c.Budget <= 0 {
+	if c.Budget <= 0 {
 		return b
 	}
 	*b = budget{limit: c.Budget, spent: &m.spent, start: m.spent, run: result.Number(c.Baselines.Longest()),

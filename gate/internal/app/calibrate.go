@@ -29,9 +29,15 @@ type Calibrate struct {
 	Host bool
 }
 
+// Measured is how many runs are measured.
 func (c *Calibrate) Measured() int { return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates())) }
 
 func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
+
+// Commands are the commands of Run.
+func (c *Calibrate) Commands(context.Context) []string {
+	return c.Live.Commands([]int{c.Measured()}, nil)
+}
 
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
 func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {

@@ -306,7 +306,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 // kind it takes none, or the one that a session needs. The first look has no report yet and takes both.
 func (c *Check) prefer(r *result.Report) {
 	m := c.Live
-	if m == nil || m.Unprofiled == 0 {
+	if m.Unprofiled == 0 {
 		return
 	}
 	m.only = wanted{}

@@ -59,6 +59,7 @@ func ExampleCheck() {
 	c := &app.Check{
 		Job: app.Job{
 			Workload:  "kernels",
+			Live:      &app.Live{},
 			Measurer:  &replay{app.Saved{Path: "../../../testdata/h200/kernels/unchanged"}},
 			Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
 			Policy:    thresholds.Default().For(""),

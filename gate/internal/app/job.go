@@ -21,7 +21,7 @@ import (
 type Job struct {
 	Workload string // its name in reports and of its baseline
 	Measurer Measurer
-	// Live is the Measurer where that runs the workload, nil else.
+	// Live is the Measurer where that runs the workload, else one that measures nothing. It must be given.
 	Live *Live
 	Root string // directory of the baselines
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
@@ -35,12 +35,10 @@ type Job struct {
 }
 
 // Way is how the workload is measured.
-func (j *Job) Way() (w Way) {
-	if j.Live != nil {
-		w = j.Live.Way
-	}
-	return w
-}
+func (j *Job) Way() Way { return j.Live.Way }
+
+// Name is the workload's.
+func (j *Job) Name() string { return j.Workload }
 
 // Event is a step of progress.
 type Event = run.Event
@@ -79,7 +77,7 @@ func spend(s *result.Spent, r *run.Result) {
 // spent is where the time of a measurement on this machine went, which it tells; nil where nothing was run.
 func (j *Job) spent(head []model.Session) *result.Spent {
 	m := j.Live
-	if m == nil || m.spent.Runs == 0 {
+	if m.spent.Runs == 0 {
 		return nil
 	}
 	out := m.spent

@@ -334,12 +334,9 @@ func (m *Live) counting(s profiler.Selection) *Live {
 }
 
 // Models are the GPU models that a workload sees here, and whether the first is that of the GPU which it takes by
-// itself; none if they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
+// itself; none if they are not known, if a workload gets a part of a GPU (MIG), or if none is run.
 func (m *Live) Models(ctx context.Context) (models []string, first bool) {
-	if m == nil {
-		return nil, false
-	}
-	if m.models != nil {
+	if m.models != nil || !m.Way.Live {
 		return m.models, m.first
 	}
 	gpus, err := tools.GPUs().GPUs(ctx)

@@ -46,7 +46,7 @@ func TestRunsThatAreOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &bumpy{path: "../../../testdata/h200/kernels/unchanged"}
-	c := &app.Check{Job: app.Job{Measurer: m, Baselines: app.Baselines{{Sessions: sides[0]}},
+	c := &app.Check{Job: app.Job{Measurer: m, Live: &app.Live{}, Baselines: app.Baselines{{Sessions: sides[0]}},
 		Policy: thresholds.Default().For("")}, Looks: []int{4}}
 	r, err := c.Run(t.Context())
 	if err != nil {

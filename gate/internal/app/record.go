@@ -127,11 +127,10 @@ func (c *Record) Due(ctx context.Context, now time.Time) string {
 }
 
 // Commands are the commands of Run; the kernels to count are known only afterwards.
-func (c *Record) Commands() []string {
-	m := c.Live
-	out := m.Commands([]int{c.Runs}, nil)
+func (c *Record) Commands(context.Context) []string {
+	out := c.Live.Commands([]int{c.Runs}, nil)
 	if c.Counters != nil {
-		counting := m.counting(*c.Counters)
+		counting := c.Live.counting(*c.Counters)
 		out = append(out, "# then the heaviest kernels, with -k and their names:")
 		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
 	}

@@ -177,7 +177,7 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 	inputs := &c.Code.Inputs
 	m := c.Live
 	switch {
-	case m == nil:
+	case !m.Way.Live:
 		return nil, nil, "finished profiles are judged"
 	case c.Base != nil || m.Way.Counts || m.GPUMetrics:
 		return nil, nil, "a base build, counters or GPU metrics are measured"

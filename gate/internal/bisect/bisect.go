@@ -21,6 +21,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
+// Commands are the commands of a pair of builds that Run measures.
+func (b *Bisect) Commands(context.Context) []string { return b.Live.Commands(b.Looks, &b.Build) }
+
 // Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; their
 // report says why. The error is a mistake of the caller or the end of ctx; the next Run goes on from there.
 func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {

@@ -91,10 +91,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	if err != nil {
 		return err
 	}
-	if v.dryRun {
-		for _, c := range checks {
-			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands(ctx)))
-		}
+	if dry, err := shown(ctx, e, &v.trial, len(checks) > 1, checks...); dry {
 		return err
 	}
 	x := publication{root: checks[0].Root}
@@ -304,7 +301,7 @@ func (v *checkOptions) counted(ctx context.Context, c *app.Check, j *job) error 
 		c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
 	}
 	j.Policy, c.Policy = policy, policy
-	err := v.countPolicy(ctx, policy, !v.dryRun)
+	err := v.countPolicy(ctx, &v.trial, policy, true)
 	j.Live.Selection = v.counts
 	return err
 }
@@ -413,9 +410,14 @@ func (v *checkOptions) asked(c *app.Check, j *job) error {
 	if err := v.missing(); err != nil && (v.patch == "" || v.noBaseline == "pass") {
 		return err
 	}
+	return v.really(func() error { return v.baselined(c, j) })
+}
+
+// baselined refuses a check that lacks the baseline which was asked for, where nothing else wants the measurement.
+func (v *checkOptions) baselined(c *app.Check, j *job) error {
 	unknown := len(v.workload) > 0 && j.set.Where == ""
 	switch {
-	case v.dryRun, v.from != "" || v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
+	case !c.Way().Live, v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
 		return nil
 	case c.Way().Counts && len(c.Baselines) > 0: // it holds times alone
 		return nil

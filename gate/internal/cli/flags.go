@@ -52,6 +52,9 @@ func (v *given) is(flag string) bool { return v.value(flag) == "true" }
 // by is the profiler of a check, "" for the usual one of another command.
 func (v *given) by() model.Profiler { return model.Profiler(v.value("profiler")) }
 
+// finished reports whether recordings that were made before are judged, and nothing is measured.
+func (v *given) finished() bool { return v.value("from") != "" }
+
 // fresh makes the options of a command.
 func fresh[O any, P interface {
 	*O

@@ -39,9 +39,9 @@ type starter struct {
 type initOptions struct {
 	given
 	printed
+	trial
 	ci     string `flag:"ci" words:"auto github gitlab none"`
 	forks  bool   `flag:"fork-comments"`
-	dryRun bool   `flag:"dry-run"`
 	force  bool   `flag:"force"`
 	action string `flag:"action"` // revision of nsgate that CI files name
 	anew   bool   // the policy is the template, with no key changed

@@ -72,7 +72,42 @@ type running struct {
 	gpuMetrics   bool    `flag:"gpu-metrics"`
 	allowBusy    bool    `flag:"allow-busy"`
 	keepProfiles string  `flag:"keep-profiles"`
-	dryRun       bool    `flag:"dry-run"`
+	trial
+}
+
+// trial is the option of a command that can print what it would do.
+type trial struct {
+	dryRun bool `flag:"dry-run"`
+}
+
+// really does something that a dry run leaves out.
+func (t *trial) really(do func() error) error {
+	if t.dryRun {
+		return nil
+	}
+	return do()
+}
+
+// plan is a command on a workload that is ready to run, with the lines of a shell that it would run.
+type plan interface {
+	Name() string
+	Commands(context.Context) []string
+}
+
+// shown prints the commands of plans in a dry run, each under its name where there are several, and reports whether
+// this is one.
+func shown[P plan](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
+	for _, p := range plans {
+		if !t.dryRun {
+			return false, nil
+		}
+		if several {
+			fmt.Fprintln(e.Out, "# workload", p.Name())
+		}
+		_, wrong := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(p.Commands(ctx), "\n"))
+		err = cmp.Or(err, wrong)
+	}
+	return true, err
 }
 
 // job is a workload that is about to be measured.
@@ -91,10 +126,10 @@ func (v *running) resolve(e *env, workload []string) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.from != "" && workload != nil {
+	if v.finished() && workload != nil {
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
 	}
-	chosen, err := v.choose(p, v.workload, workload != nil || v.from != "")
+	chosen, err := v.choose(p, v.workload, v.finished() || workload != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -146,20 +181,20 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	if err != nil {
 		return nil, err
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event,
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event, Live: &app.Live{},
 		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
 	if j.rows, err = filterOf(policyDir(p.File), w.Rows()); err != nil {
 		return nil, fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
 	}
-	if j.build, err = v.build(&w, command); err != nil {
-		return nil, err
+	if !v.finished() {
+		j.Live.Way = app.WayOf(&j.set, v.by())
+		if j.build, err = buildOf(&w, command); err != nil {
+			return nil, err
+		}
 	}
 	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
-	}
-	if v.from == "" {
-		j.Live = &app.Live{Way: app.WayOf(&j.set, v.by())}
 	}
 	if j.looks, err = v.plan(j); err != nil {
 		return nil, err
@@ -202,20 +237,23 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	} else {
 		j.build.Launcher = w.Launcher
 	}
-	if s := w.Server; s != nil && j.Way().Counts {
-		return timeOnly(s.Where)
+	if s := w.Server; s != nil {
+		if j.Way().Counts || v.count {
+			return usageError("%s: a server is measured by time: leave out the counters, or [workload.server]", s.Where)
+		}
+		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: stops[s.Stop]}
+		j.build.Server = s.Command
 	}
-	own.Server = j.server(w.Server)
 	*j.Live = app.Live{Options: own, Way: j.Way(), Head: j.build, Observe: j.Observe, Filter: w.Filter(),
 		Limit: w.Timeout, MayLackSamples: !v.gpuMetrics}
 	near := j.Baselines.Near(ctx, j.Live)
 	j.Live.NoNVTX, j.Live.Dump = near.NoNVTX(), near.Operations()
 	j.Measurer = j.Live
 	j.Code.Inputs.Patterns = w.Inputs
-	if w.Inputs != nil && !v.dryRun {
+	if w.Inputs != nil {
 		written.Command = j.build.Command
 		more := []any{v.exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, w.Starts}
-		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
+		if err := v.really(func() error { return j.Code.Inputs.Begin(w.Dir, written, more) }); err != nil {
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " +
 				err.Error())
 		}
@@ -232,20 +270,8 @@ func (j *job) timeout() time.Duration {
 	return max(j.set.Timeout, 0)
 }
 
-// server is how the server of a workload is started and stopped; the job's build gets its command.
-func (j *job) server(s *thresholds.Server) (out run.Server) {
-	if s != nil {
-		signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
-		out = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: signals[s.Stop]}
-		j.build.Server = s.Command
-	}
-	return out
-}
-
-// timeOnly says that launches of a server are not profiled one by one.
-func timeOnly(where string) error {
-	return usageError("%s: a server is measured by time: leave out the counters, or [workload.server]", where)
-}
+// stops are the signals that stop a server, by their names in the policy.
+var stops = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
 
 // fewCPUs is the number of CPUs below which runs do not start at the same time unless the workload says so.
 const fewCPUs = 8
@@ -274,11 +300,11 @@ func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 	return w.Starts, nil
 }
 
-func (v *running) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
+// buildOf is the build of a workload that is run: the command behind "--", or else its own.
+func buildOf(w *thresholds.Workload, command []string) (b app.Build, err error) {
 	switch {
 	case command != nil:
 		b.Command = command
-	case v.from != "":
 	case w.Command != nil:
 		b.Command = w.Command
 		if w.Dir != "." {
@@ -301,7 +327,7 @@ func (v *running) plan(j *job) ([]int, error) {
 		policy.First, v.runs.First = policy.Most, v.runs.Most
 	}
 	usual := cmp.Or(policy, v.usual, thresholds.FixedRuns(app.DefaultRuns))
-	if v.by().ByLaunch() {
+	if v.by() == countFlag {
 		usual = thresholds.FixedRuns(app.CounterRuns)
 	}
 	if v.fs.Lookup("budget") == nil || !j.Way().Timed {
@@ -335,7 +361,7 @@ func (v *running) gather(j *job) (dir string, err error) {
 		return "", nil
 	case j.Way().Local:
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
-	case w.Server != nil:
+	case j.Way().Served:
 		return "", usageError("--gather records ranks: leave it out with [workload.server]")
 	case j.Way().Counts:
 		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
@@ -346,9 +372,7 @@ func (v *running) gather(j *job) (dir string, err error) {
 	case v.gpuMetrics:
 		return "", usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
 	}
-	if !v.dryRun {
-		err = os.Mkdir(w.Gather, 0o700)
-	}
+	err = v.really(func() error { return os.Mkdir(w.Gather, 0o700) })
 	info, wrong := os.Stat(w.Gather)
 	switch {
 	case wrong != nil:
@@ -358,15 +382,6 @@ func (v *running) gather(j *job) (dir string, err error) {
 		return "", usageError("--gather: %s is no directory", w.Gather)
 	}
 	return filepath.Abs(w.Gather) // the ranks may start elsewhere
-}
-
-// printCommands is --dry-run of a workload, which several ones name.
-func printCommands(e *env, several bool, workload string, lines []string) error {
-	if several {
-		fmt.Fprintln(e.Out, "# workload", workload)
-	}
-	_, err := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(lines, "\n"))
-	return err
 }
 
 type calibrateOptions struct {
@@ -388,11 +403,11 @@ func (v *calibrateOptions) run(ctx context.Context, e *env, args arguments) erro
 			source(v.fs, "runs"), v.runs.First, app.FewestCalibrated)
 	}
 	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs.Most, Runs: v.runs.First, Host: v.host}
-	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {
-		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
+	if v.fs.Changed("unprofiled") {
+		j.Live.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
-	if v.dryRun {
-		return printCommands(e, false, j.Workload, j.Live.Commands([]int{c.Measured()}, nil))
+	if dry, err := shown(ctx, e, &v.trial, false, c); dry {
+		return err
 	}
 	answer, err := c.Run(ctx)
 	if err != nil {
@@ -431,15 +446,16 @@ func (v *bisectOptions) run(ctx context.Context, e *env, args arguments) error {
 	for _, text := range v.looser {
 		fmt.Fprintln(e.Err, "nsgate:", text)
 	}
-	if v.dryRun {
-		return printCommands(e, false, j.Workload, j.Live.Commands(j.looks, &j.build))
-	}
-	b, err := bisect.Bisect{
+	search := &bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
 		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.maxTime, 0), Explain: app.Explain(v.explain),
 		Getenv:  e.getenv,
 		Version: versionLine(),
-	}.Run(ctx)
+	}
+	if dry, err := shown(ctx, e, &v.trial, false, search); dry {
+		return err
+	}
+	b, err := search.Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -51,14 +51,16 @@ func (a acting) idle(flag string, fs *pflag.FlagSet, in []string) string {
 
 // modes are those of a call.
 func (c *command) modes(v *given, args []string) []string {
+	files := v.finished() || slices.Contains([]string{"compare", "show", "scrub"}, c.name)
+	counted := v.by() == countFlag
 	switch {
-	case v.value("from") != "" && v.by() == countFlag:
-		return []string{"files", "pages"}
 	case c.name == "show" && len(args) == 1 && app.HoldsDeviceCode(args[0]):
 		return []string{"code"}
-	case v.value("from") != "" || c.name == "compare" || c.name == "show" || c.name == "scrub":
+	case files && counted:
+		return []string{"files", "pages"}
+	case files:
 		return []string{"files"}
-	case v.by() == countFlag:
+	case counted:
 		return []string{"counters"}
 	case v.is(countFlag):
 		return []string{"times", "counters", "unprofiled"}

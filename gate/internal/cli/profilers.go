@@ -87,18 +87,20 @@ func (v *launches) checkCounts() error {
 }
 
 // countPolicy adds the raw metrics of the policy, and refuses those that the profiler of this host does not know.
-func (v *launches) countPolicy(ctx context.Context, p *thresholds.Resolved, query bool) error {
+func (v *launches) countPolicy(ctx context.Context, t *trial, p *thresholds.Resolved, counted bool) error {
 	v.counts.Metrics = p.RawMetrics()
-	if len(v.counts.Metrics) == 0 || !query {
+	if len(v.counts.Metrics) == 0 || !counted {
 		return nil
 	}
-	known := tools.Counter.Known(ctx, tools.Counter.Tool().Name)
-	for _, r := range p.Rules {
-		if name, raw := strings.CutPrefix(string(r.Metric), measure.RawPrefix); raw {
-			if err := known(name); err != nil {
-				return usageError("%s: %w", r.Where, err)
+	return t.really(func() error {
+		known := tools.Counter.Known(ctx, tools.Counter.Tool().Name)
+		for _, r := range p.Rules {
+			if name, raw := strings.CutPrefix(string(r.Metric), measure.RawPrefix); raw {
+				if err := known(name); err != nil {
+					return usageError("%s: %w", r.Where, err)
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -49,14 +49,11 @@ func (v *recordOptions) all(ctx context.Context, e *env, workload []string) (sug
 		return nil, err
 	}
 	for _, j := range jobs {
-		if j.set.Server != nil && v.count {
-			return nil, timeOnly(j.set.Server.Where)
-		}
 		if j.looks[0] == 1 && j.Way().Live {
 			return nil,
 				usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
-		if err := v.countPolicy(ctx, j.Policy, v.count && !v.dryRun); err != nil {
+		if err := v.countPolicy(ctx, &v.trial, j.Policy, v.count); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +89,8 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 		}
 		c.Reason = cmp.Or(c.Reason, why)
 	}
-	if v.dryRun {
-		return nil, printCommands(e, several, j.Workload, c.Commands())
+	if dry, err := shown(ctx, e, &v.trial, several, c); dry {
+		return nil, err
 	}
 	if several {
 		j.Begin("workload " + j.Workload)
@@ -134,7 +131,7 @@ func recorded(sessions []model.Session) string {
 			measure.Count(s.Unprofiled, "unprofiled run"), gpu, measure.Count(len(benchmarks), "benchmark"))
 	}
 	switch {
-	case s.Counted():
+	case s.Environment.Counted():
 		unit = "counters of single launches"
 	case s.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(s.Step))

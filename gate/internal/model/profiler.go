@@ -24,9 +24,6 @@ const PrintLaunches = "nsys stats --report cuda_gpu_trace --format csv REPORT.ns
 // An unknown profiler may be either.
 func (p Profiler) Comparable(o Profiler) bool { return p == o || p == "" || o == "" }
 
-// ByLaunch reports whether it measures single launches, replayed one by one, and not the workload.
-func (p Profiler) ByLaunch() bool { return p == Counting }
-
 // TellsMemory reports whether every copy has the kinds of memory between which it copies.
 func (p Profiler) TellsMemory() bool { return p != Thunks }
 
@@ -35,6 +32,9 @@ func (e *Environment) Profiler() Profiler {
 	name, _, _ := strings.Cut(e.Tool, " ")
 	return Profiler(name)
 }
+
+// Counted reports whether single launches were measured, replayed one by one, and not the workload.
+func (e *Environment) Counted() bool { return e.Profiler() == Counting }
 
 // Pick keeps the sessions that the profiler measured; those of an unknown one count as of [Tracing].
 func (p Profiler) Pick(sessions []Session) []Session {

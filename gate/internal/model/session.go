@@ -254,7 +254,7 @@ func (s *Session) Check() error {
 func (s *Session) CheckSums() error {
 	const apart = 0.01 // of the GPU time; what nsgate writes is rounded to less
 	whole, ok := s.Find(measure.Workload, measure.GPUTime.Name)
-	if !ok || s.Accepted || s.Profiler().ByLaunch() {
+	if !ok || s.Accepted || s.Counted() {
 		return nil
 	}
 	sums := make([]float64, s.Profiled())

@@ -171,9 +171,6 @@ type Side struct {
 	Skip *Remark `json:"skip,omitempty"`
 }
 
-// Counted reports whether it holds counters of single launches.
-func (s *Side) Counted() bool { return s.Environment.Profiler().ByLaunch() }
-
 // Drawn holds the drawings of both sides, nil for a side without a trace.
 type Drawn struct {
 	Base *model.Drawing `json:"base,omitempty"`

@@ -72,12 +72,15 @@ type Held struct {
 	Pids  []int         `json:"pids"` // its processes, those that ended included
 }
 
+// served reports whether the program of the run loaded a server.
+func (r Run) served() bool { return r.Server != nil }
+
 // end is when the run ended.
 func (r Run) end() time.Time {
 	if r.Held != nil {
 		return r.Start.Add(r.Duration - r.Held.Spent)
 	}
-	if r.Server != nil {
+	if r.served() {
 		return r.Server.Ready.Add(r.Duration)
 	}
 	return r.Start.Add(r.Duration)

@@ -298,7 +298,7 @@ func (p Plan) serverError(s *Served, where string) error {
 // where the server captured nothing itself.
 func loaded(traces [][]model.Trace, runs []Run) error {
 	for i, r := range runs {
-		if r.Server == nil || len(traces[i]) == 0 {
+		if !r.served() || len(traces[i]) == 0 {
 			continue
 		}
 		end := r.Server.Ready.Add(r.Duration)

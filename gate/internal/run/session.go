@@ -277,7 +277,7 @@ func (r *Result) describe(session int64) {
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
 				t.Overlapped = r.Runs[i].Held != nil
-				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() && r.Runs[i].Server == nil {
+				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() && !r.Runs[i].served() {
 					t.Lifetime = model.Interval{Start: from.Nanoseconds(),
 						End: r.Runs[i].end().Sub(t.Zero).Nanoseconds()}
 				}

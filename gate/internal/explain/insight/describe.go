@@ -38,7 +38,7 @@ func Describe(sessions []model.Session) result.Side {
 		s.Repeats = result.Number(recorded.Typical([][]float64{repeats.Values}))
 	}
 	switch {
-	case s.Counted():
+	case last.Counted():
 		s.Warmup = ""
 		s.Skip = new(result.Say(Profiled{launches}))
 	case s.Runs > 0:

@@ -98,7 +98,7 @@ func (h *Entry) Newest(metric string) *model.Series {
 
 // ByLaunch reports whether sessions are counters, of single launches and not of the workload.
 func ByLaunch(sessions []model.Session) bool {
-	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
+	return len(sessions) > 0 && sessions[len(sessions)-1].Counted()
 }
 
 // Times are the metrics of a launch, and of all launches of a kernel, that sessions of one profiler have.

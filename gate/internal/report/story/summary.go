@@ -62,7 +62,7 @@ func (v *Story) brief(s *result.Summary) (lines []Line) {
 
 // per is the unit that amounts are given for.
 func per(s *result.Summary) string {
-	if s.Recorded.Counted() {
+	if s.Recorded.Environment.Counted() {
 		return "launch"
 	}
 	return UnitOf(s.Recorded)
@@ -199,7 +199,7 @@ func collectiveTable(s *result.Summary) *Table {
 
 // total prints the total time of a kernel, "" for counters of single launches.
 func total(s *result.Summary, n result.Number) string {
-	if s.Recorded.Counted() {
+	if s.Recorded.Environment.Counted() {
 		return ""
 	}
 	return CellOf(n, NS)
