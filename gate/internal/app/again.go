@@ -31,11 +31,6 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 // Kinds of the base that a head was judged against, see [result.Basis].
 const againstBaseline, AgainstBuild, AgainstLocal = "baseline", "build", "local"
 
-func basisOf(r *result.Report, files result.Basis, kernels []string) *result.Basis {
-	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
-	return &files
-}
-
 // lookOf is a look, counted from 1, of those that share the error of a gate, else the only one.
 func lookOf(alpha float64, looks []int, n int) decide.Look {
 	if n < 1 || n > len(looks) {
@@ -66,11 +61,13 @@ func Again(ctx context.Context, said *result.Report, policy *thresholds.Resolved
 	ofCommand := func(x result.Remark) bool {
 		return !slices.Contains([]string{"shadow", "screened", result.KeyBaseNotNeeded}, x.Key)
 	}
-	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
-	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
-	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts...)...)
-	r.Notes = append(r.Notes, others(said.Notes, slices.Concat(said.Remarks, said.Patterns)...)...)
-	r.Gate, r.Spent, r.Drawn = said.Gate, said.Spent, said.Drawn
+	r.Append(result.Addition{
+		Doubts:   slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand),
+		Remarks:  slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand),
+		Warnings: others(said.Warnings, said.Doubts...),
+		Notes:    others(said.Notes, slices.Concat(said.Remarks, said.Patterns)...),
+		Gate:     said.Gate, Spent: said.Spent, Drawn: said.Drawn,
+	})
 	explained := map[comparison]*result.Finding{}
 	for i := range said.Findings {
 		explained[comparisonOf(&said.Findings[i])] = &said.Findings[i]
@@ -94,14 +91,15 @@ func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolve
 	}
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
 		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}
-	r := insight.Refuse(in, errors.New("there is no baseline yet"))
-	r.Measured = said.Measured
+	x := result.Addition{Workload: said.Workload, Baseline: said.Baseline, HeadSessions: said.HeadSessions,
+		Basis: func(b *result.Basis) { *b, b.Policy = *files, policy }}
+	var r *result.Report
 	if len(base) > 0 {
-		r = judged(in, nil)
+		r = insight.Judge(in)
+	} else {
+		r, x.Measured = insight.Refuse(in, errors.New("there is no baseline yet")), said.Measured
 	}
-	r.Basis = new(*files)
-	r.Basis.Policy = policy
-	r.Workload, r.Baseline, r.HeadSessions = said.Workload, said.Baseline, said.HeadSessions
+	r.Append(x)
 	return r
 }
 

@@ -31,7 +31,15 @@ type Baseline struct {
 	Sessions    []model.Session // in effect, oldest first, at least one
 	SinceAnchor []model.Session // since the anchor, oldest first, for drift
 
-	basis result.Basis // the files it was read from
+	files   result.Basis // that it was read from
+	kernels []string     // that are judged, none for all
+}
+
+// basis completes the basis of a judgement by the baseline.
+func (b Baseline) basis(of *result.Basis) {
+	files := b.files
+	files.Policy, files.Looks, files.Look, files.Kernels = of.Policy, of.Looks, of.Look, b.kernels
+	*of = files
 }
 
 // Baselines are those of one workload, by directory.
@@ -45,7 +53,7 @@ func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error
 		if sessions := b.InEffect(); len(sessions) > 0 {
 			basis := result.Basis{Against: againstBaseline, Root: Placed(root)}
 			basis.Files, basis.Anchor = b.Known()
-			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), basis})
+			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), basis, nil})
 		}
 	}
 	return out, err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
@@ -104,7 +105,7 @@ func (c *Check) own() Baselines {
 	var out Baselines
 	for _, b := range c.Baselines {
 		if own := c.pick(b.Sessions); len(own) > 0 {
-			b.Sessions = keepKernels(c.Kernels, own)
+			b.Sessions, b.kernels = keepKernels(c.Kernels, own), c.Kernels
 			out = append(out, b)
 		}
 	}
@@ -160,8 +161,9 @@ func (c *Check) answered(ctx context.Context, r *result.Report, err error) (*res
 		base = own[0].Sessions
 	}
 	if r, err = Refused(r, err, base...); err == nil {
-		r.Basis.Policy, r.Basis.Root = cmp.Or(r.Basis.Policy, c.Policy), cmp.Or(r.Basis.Root, Placed(c.Root))
-		r.Workload, r.Spent = c.Workload, c.spent(r.HeadSessions)
+		r.Append(result.Addition{Workload: c.Workload, Spent: c.spent(r.HeadSessions), Basis: func(b *result.Basis) {
+			b.Policy, b.Root = cmp.Or(b.Policy, c.Policy), cmp.Or(b.Root, Placed(c.Root))
+		}})
 		c.changedLines(ctx, r)
 	}
 	return r, err
@@ -199,8 +201,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 		return chosen.Sessions, head, err
 	})
 	if err == nil {
-		r.Baseline = chosen.Dir
-		r.Basis = basisOf(r, chosen.basis, c.Kernels)
+		r.Append(result.Addition{Baseline: chosen.Dir, Basis: chosen.basis})
 		drawStored(r, chosen.Dir, chosen.Sessions)
 	}
 	return r, err
@@ -208,11 +209,12 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 
 // overrule notes that the base build decides in place of the committed baseline, which gave the verdict of screen.
 func overrule(screen, r *result.Report) {
-	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
+	x := result.Addition{Remarks: []result.Remark{result.Say(Screened{answer(screen), screen.Reason})}}
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		r.Next = append(r.Next,
-			"the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+		x.Next = []string{
+			"the committed baseline does not describe the base on this machine: record it anew, or on this host too"}
 	}
+	r.Append(x)
 }
 
 func (c *Check) pair(ctx context.Context) (*result.Report, error) {
@@ -236,10 +238,9 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
-		r.Baseline = b.Dir
-		r.Basis = basisOf(r, b.basis, c.Kernels)
+		r.Append(result.Addition{Baseline: b.Dir, Basis: b.basis})
 	}
-	r.Basis.Against = AgainstBuild
+	r.Append(result.Addition{Basis: func(b *result.Basis) { b.Against = AgainstBuild }})
 	return c.explained(ctx, r, &build), nil
 }
 
@@ -262,7 +263,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		c.prefer(r)
 		further := c.further(r)
 		if err := all.take(further(ctx, looks[i]-taken, base)); err != nil && r != nil && ctx.Err() != nil {
-			r.Warnings = append(r.Warnings, run.Interrupted(taken, looks[i]))
+			r.Append(result.Addition{Warnings: []string{run.Interrupted(taken, looks[i])}})
 			break
 		} else if err != nil {
 			return nil, err
@@ -290,13 +291,13 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		r.Basis.Looks, r.Basis.Look = slices.Clone(looks), i+1
+		r.Append(result.Addition{Basis: func(b *result.Basis) { b.Looks, b.Look = slices.Clone(looks), i+1 }})
 		if interrupted || verdict.Settled(r) {
 			break
 		}
 	}
 	if c.Draw {
-		r.Drawn = draw(r, &all.Base, &all.Head)
+		r.Append(result.Addition{Drawn: draw(r, &all.Base, &all.Head)})
 	}
 	b.tell(r, taken)
 	return r, nil
@@ -337,8 +338,8 @@ func (c *Check) look(ctx context.Context, all *Measurement,
 		all.Warnings = append(all.Warnings, err.Error())
 	}
 	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}
-	r := judged(in, nil)
-	r.Warnings = append(r.Warnings, all.doubts(r)...)
+	r := insight.Judge(in)
+	r.Append(result.Addition{Warnings: all.doubts(r)})
 	return r, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
@@ -132,8 +133,8 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
-	r.Warnings = append(r.Warnings, c.settled(r, base, head, h)...)
+	r := insight.Judge(decide.Input{Baseline: b, Head: h, Policy: c.Policy})
+	r.Append(result.Addition{Warnings: slices.Concat(base.Warnings, head.Warnings, c.settled(r, base, head, h))})
 	if c.Counters != [2]string{} {
 		causes, hint, err := explainFrom(ctx, c.Counters, r)
 		if err != nil {
@@ -145,7 +146,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 		}
 	}
 	if c.Draw {
-		r.Drawn = draw(r, base, head)
+		r.Append(result.Addition{Drawn: draw(r, base, head)})
 		drawStored(r, base.Source, base.Finished)
 	}
 	return r, nil

@@ -72,7 +72,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	if len(targets)+len(kernels) == 0 && !rows {
 		return r
 	}
-	r.Workload = c.Workload
+	r.Append(result.Addition{Workload: c.Workload})
 	if c.Decided != nil {
 		var stop func()
 		ctx, stop = c.Decided(ctx, r)

@@ -16,12 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
-func judged(in decide.Input, warnings []string) *result.Report {
-	j := insight.Judge(in)
-	j.Warnings = append(j.Warnings, warnings...)
-	return j
-}
-
 // Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets the rest through.
 func Refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
@@ -77,10 +71,11 @@ func drawStored(r *result.Report, dir string, sessions []model.Session) {
 		return
 	}
 	d, err := baseline.Step(dir, sessions)
+	x := result.Addition{Drawn: &result.Drawn{Base: d, Head: r.Drawn.Head}}
 	if err != nil {
-		r.Warnings = append(r.Warnings, err.Error())
+		x.Warnings = []string{err.Error()}
 	}
-	r.Drawn.Base = d
+	r.Append(x)
 }
 
 // Pair is the head of a check and another build, measured interleaved.
@@ -145,7 +140,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Measured, r.Warnings = measured, append(r.Warnings, all.Warnings...)
+	r.Append(result.Addition{Measured: measured, Warnings: all.Warnings})
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
@@ -291,7 +292,7 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 func storable(own []model.Session, policy *thresholds.Resolved) error {
 	unruled := *policy
 	unruled.Rules = nil
-	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == result.NoVerdict &&
+	if r := insight.Judge(decide.Input{Baseline: own, Head: own, Policy: &unruled}); r.Verdict == result.NoVerdict &&
 		!r.Undecided {
 		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Kind: model.Kind(r.ReasonKey)}
 	}
@@ -309,12 +310,13 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		})
 	})
 	if len(again) > 0 && c.Reason == "" {
-		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
+		r := insight.Judge(decide.Input{Baseline: again, Head: head, Policy: c.Policy})
 		changed := Accept{Judgement: r}.changes()
 		if (r.Verdict == result.Fail || slices.ContainsFunc(r.Findings,
 			func(f result.Finding) bool { return f.Outcome == result.Faster })) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
-				r.Baseline, r.Workload, out.Unwritten = Placed(out.Dir), c.Workload, r
+				r.Append(result.Addition{Baseline: Placed(out.Dir), Workload: c.Workload})
+				out.Unwritten = r
 			}
 			lines := measure.Map(changed, changeLine)
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
@@ -326,7 +328,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if c.Replace {
 		return nil
 	}
-	r := judged(decide.Input{Baseline: old, Head: head, Policy: c.Policy}, nil)
+	r := insight.Judge(decide.Input{Baseline: old, Head: head, Policy: c.Policy})
 	if r.Verdict == result.NoVerdict && !r.Undecided {
 		return model.Refuse(model.OtherBaseline, "start the baseline anew",
 			"this session does not fit the baseline: %s", r.Reason)

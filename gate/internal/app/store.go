@@ -193,7 +193,7 @@ func (s Store) Diff(ctx context.Context, base, head string,
 		}
 		b.Series, h.Series = only(b, h), only(h, b)
 	}
-	return judged(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy(workload)}, nil), nil
+	return insight.Judge(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy(workload)}), nil
 }
 
 // Remove takes a session back, with a reason: replaced sessions hold again. Its file stays, and one is added.

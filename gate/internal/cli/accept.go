@@ -92,7 +92,7 @@ func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report,
 				usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into " +
 					"with --workload NAME")
 		}
-		r.Workload = workloads[0]
+		r.Append(result.Addition{Workload: workloads[0]})
 		return []*result.Report{r}, nil
 	}
 	if len(r.Workloads) == 0 && len(workloads) == 0 {
@@ -224,23 +224,25 @@ func offerAccept(r *result.Report, file string, v *reported, saved, several bool
 	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "" && step == "") {
 		return
 	}
+	var x result.Addition
 	if step == "" {
-		r.Accept = acceptLine(r, v.reportFile(file), saved, several)
+		x.Accept = acceptLine(r, v.reportFile(file), saved, several)
 	}
 	switch {
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
-		if r.Accept != "" && len(r.Next) > 0 {
-			r.Next[0] = strings.Replace(r.Next[0], ways[model.NoBaseline], r.Accept, 1)
+		if x.Accept != "" {
+			x.First = func(first string) string { return strings.Replace(first, ways[model.NoBaseline], x.Accept, 1) }
 		}
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()
-	case r.Accept != "" && r.Verdict == result.NoVerdict:
-		step = "or accept the change: " + r.Accept
-	case r.Accept == "":
+	case x.Accept != "" && r.Verdict == result.NoVerdict:
+		step = "or accept the change: " + x.Accept
+	case x.Accept == "":
 		step = toAccept + "the change, check again with --report json=report.json"
 	}
 	if step != "" && !slices.Contains(r.Next, step) {
-		r.Next = append(r.Next, step)
+		x.Next = []string{step}
 	}
+	r.Append(x)
 }

@@ -138,7 +138,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 // gated is the report of one gate on all workloads.
 func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) *result.Report {
 	for i, r := range all {
-		r.Workload = checks[i].Workload
+		r.Append(result.Addition{Workload: checks[i].Workload})
 	}
 	r := all[0]
 	if len(all) > 1 {
@@ -152,11 +152,12 @@ func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) 
 
 // skipped publishes a gate that passes unmeasured on a machine without a GPU.
 func (v *checkOptions) skipped(e *env, lacking *result.Report, checks []*app.Check, x publication) error {
+	unmeasured := result.Addition{Gate: result.Gate{Way: result.NotMeasured},
+		Warnings: []string{"the gate passes with exit code 0 (--no-gpu skip)"}}
 	if len(checks) == 1 {
-		lacking.Workload = checks[0].Workload
+		unmeasured.Workload = checks[0].Workload
 	}
-	lacking.Gate.Way = result.NotMeasured
-	lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
+	lacking.Append(unmeasured)
 	if err := v.saved(lacking); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (v *checkOptions) saved(r *result.Report) error {
 	}
 	kept, err := app.Keep(v.save, r)
 	if err == nil && kept == 0 {
-		r.Warnings = append(r.Warnings, "nothing was measured, so nothing is kept as "+v.save+" (--save)")
+		warn(r, "nothing was measured, so nothing is kept as "+v.save+" (--save)")
 	}
 	return err
 }
@@ -188,7 +189,7 @@ func (v *checkOptions) shadowed(e *env, c *app.Check) func(*result.Report) {
 		}
 		code := r.Shown(nil).Gate.Code
 		for _, w := range r.Each() {
-			w.Gate.Way = result.InShadow
+			w.Append(result.Addition{Gate: result.Gate{Way: result.InShadow}})
 		}
 		if code == ExitProgram {
 			return
@@ -203,7 +204,7 @@ func (v *checkOptions) shadowed(e *env, c *app.Check) func(*result.Report) {
 			score, err = app.KeepScore(e.ctx, c.Root, commit, cmp.Or(verdict, "no-verdict"))
 		}
 		if err != nil {
-			r.Warnings = append(r.Warnings, "the score of the gate in shadow is not kept: "+err.Error())
+			warn(r, "the score of the gate in shadow is not kept: "+err.Error())
 		}
 		said := result.Say(app.InShadow{Failed: score.Failed, Commits: score.Commits,
 			Bound: result.Number(score.Bound())})
@@ -314,34 +315,38 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 		if w.Baseline != "" && v.against == "" && checks[i].Base == nil && e.reviewed() == nil {
 			committed = append(committed, w.Baseline)
 		}
-		if w.Measured != nil && v.patch != "" && len(w.Next) > 0 {
-			w.Next[0] = withWay(v.apply(), w.Next[0])
+		add := result.Addition{Next: others(w, checks[i])}
+		if w.Measured != nil && v.patch != "" {
+			add.First = func(step string) string { return withWay(v.apply(), step) }
 		}
-		w.Next = append(w.Next, others(w, checks[i])...)
 		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() {
-			w.Next = append(w.Next, againstBuild)
+			add.Next = append(add.Next, againstBuild)
 		}
 		if several {
-			w.Reproduce = e.again(checks[i].Workload)
-			w.Calls = v.settling(e, w.Reproduce, checks[i].Policy, w.Workload)
+			add.Reproduce = e.again(checks[i].Workload)
+			add.Calls = v.settling(e, add.Reproduce, checks[i].Policy, w.Workload)
 		}
+		w.Append(add)
 	}
 	showWays(r)
+	var add result.Addition
 	if several {
-		r.Reproduce = e.again("")
+		add.Reproduce = e.again("")
 	} else {
-		r.Reproduce, x.reproduce = e.repeat(checks[0])
+		add.Reproduce, x.reproduce = e.repeat(checks[0])
 		p := checks[0].Policy
-		r.Calls, x.calls = v.settling(e, r.Reproduce, p, r.Workload), v.settling(e, x.reproduce, p, r.Workload)
+		add.Calls, x.calls = v.settling(e, add.Reproduce, p, r.Workload), v.settling(e, x.reproduce, p, r.Workload)
 	}
 	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
-		r.Warnings = append(r.Warnings, warning)
+		add.Warnings = []string{warning}
 	}
+	r.Append(add)
 	for _, w := range r.Each() {
-		w.Baseline = app.Placed(w.Baseline) // the report does not depend on where nsgate was started
+		own := result.Addition{Baseline: app.Placed(w.Baseline)} // wherever nsgate was started
 		if v.against != "" {
-			w.Baseline, w.Basis = "", &result.Basis{Against: app.AgainstLocal} // accept is about the committed ones
+			own.Local = &result.Basis{Against: app.AgainstLocal} // accept is about committed baselines
 		}
+		w.Append(own)
 	}
 	x.saved = saveLast(e.ctx, r)
 	for _, w := range r.Each() {
@@ -366,22 +371,22 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 		!slices.ContainsFunc(app.WorkloadsIn(c.Root), other)
 	label := v.labelled(e)
 	for _, w := range r.Each() {
-		kind := model.Kind(w.ReasonKey)
+		kind, gate := model.Kind(w.ReasonKey), result.Gate{}
 		switch {
 		case e.ctx.Err() != nil:
-			w.Gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
+			gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
 		case passes && kind == model.NoBaseline:
-			w.Gate.Way = result.FirstPasses
+			gate.Way = result.FirstPasses
 		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
-			w.Gate.Way = result.FirstFails
+			gate.Way = result.FirstFails
 		case label != "" && w.Verdict == result.Fail:
-			w.Gate.Way = result.Accepted
+			gate.Way = result.Accepted
 			v.patchReason = cmp.Or(v.patchReason, label)
 		}
+		w.Append(result.Addition{Gate: gate})
 	}
 	if slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Gate.Way == result.Accepted }) {
-		r.Warnings = append(r.Warnings, "accepted ("+label+
-			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+		warn(r, "accepted ("+label+"): the gate passes with exit code 0, and its patch takes the change into the baseline")
 	}
 }
 

@@ -48,10 +48,10 @@ func (v *compareOptions) run(ctx context.Context, e *env, args arguments) error 
 	verdict.Alone(r)
 	own := func(w thresholds.Workload) bool { return w.Threshold != nil && !v.fs.Changed("threshold") }
 	if i := slices.IndexFunc(p.Workloads, own); i >= 0 {
-		r.Warnings = append(r.Warnings, p.Workloads[i].Where+": its threshold does not hold in compare (--threshold)")
+		warn(r, p.Workloads[i].Where+": its threshold does not hold in compare (--threshold)")
 	}
-	r.Reproduce = e.again("")
-	r.Calls = v.settling(e, r.Reproduce, p.For(""), "")
+	line := e.again("")
+	r.Append(result.Addition{Reproduce: line, Calls: v.settling(e, line, p.For(""), "")})
 	offerAccept(r, "", &v.reported, false, false)
 	showWays(r)
 	return v.publish(e, &v.judging, r, publication{})
@@ -81,9 +81,8 @@ func (v *demoOptions) run(ctx context.Context, e *env, _ arguments) error {
 	if err != nil {
 		return err
 	}
-	r.Workload, r.Reproduce = "demo", e.again("")
-	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
-		"in your repository, on a machine with a GPU: nsgate init")
-	r.Gate.Way = result.OfDemo
+	r.Append(result.Addition{Workload: "demo", Reproduce: e.again(""), Gate: result.Gate{Way: result.OfDemo},
+		Next: []string{"see the page of this report: nsgate demo --output page.html",
+			"in your repository, on a machine with a GPU: nsgate init"}})
 	return v.publish(e, &v.judging, r, publication{silent: true})
 }

@@ -137,8 +137,10 @@ func withWay(way, next string) string {
 // showWays adds the way out to the first step of a judgement, which is about its refusal.
 func showWays(j *result.Report) {
 	for _, w := range j.Each() {
-		if len(w.Next) > 0 {
-			w.Next[0] = WayOut(model.Kind(w.ReasonKey), w.Next[0])
-		}
+		kind := model.Kind(w.ReasonKey)
+		w.Append(result.Addition{First: func(step string) string { return WayOut(kind, step) }})
 	}
 }
+
+// warn adds a warning to a report.
+func warn(r *result.Report, text string) { r.Append(result.Addition{Warnings: []string{text}}) }

@@ -160,7 +160,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	said := slices.Concat(by.looser, measure.Map(notices, func(n github.Notice) string { return n.Message }))
 	for _, text := range said {
 		if !slices.Contains(j.Warnings, text) { // a report of a file may say it already
-			j.Warnings = append(j.Warnings, text)
+			warn(j, text)
 		}
 	}
 	options := v.options(e)
@@ -174,7 +174,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	var failed error
 	printed, stored := j.Shown(nil), j.Shown(e.elided().Replace)
 	if e.Out.Columns() > 0 && x.calls != nil {
-		printed.Calls = x.calls
+		printed.Append(result.Addition{Calls: x.calls})
 	}
 	shown := printed
 	if v.format != "text" {

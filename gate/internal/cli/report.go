@@ -55,7 +55,7 @@ func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
 		}
 	} else {
 		for _, w := range r.Each() {
-			w.Calls = nil // its next steps have them
+			w.Append(result.Addition{Uncalled: true}) // its next steps have the calls
 		}
 	}
 	v.policy = cmp.Or(v.policy, findUp(policyFile))
@@ -81,20 +81,18 @@ func (v *reportOptions) resume(e *env, r *result.Report, args arguments, saved b
 		file = args.own[0]
 	}
 	for _, w := range r.Each() {
-		own := len(w.Next) // of a report that was judged again
-		offerAccept(w, file, &v.reported, saved, len(r.Workloads)+len(v.workload) > 0)
-		switch {
-		case len(w.HeadSessions) == 0:
-			w.Accept, w.Next = "", w.Next[:own]
-		case w.Measured != nil:
-			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " +
-				w.Accept}
+		if len(w.HeadSessions) > 0 {
+			offerAccept(w, file, &v.reported, saved, len(r.Workloads)+len(v.workload) > 0)
 		}
-		if w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided {
-			w.Next = append(w.Next, "check again: the report names no next step")
+		switch {
+		case len(w.HeadSessions) > 0 && w.Measured != nil:
+			w.Append(result.Addition{Only: "take what was measured as the first baseline, if this is the code to " +
+				"compare with: " + w.Accept})
+		case w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided:
+			w.Append(result.Addition{Only: "check again: the report names no next step"})
 		}
 	}
-	r.Reproduce = e.again("")
+	r.Append(result.Addition{Reproduce: e.again("")})
 }
 
 // again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
@@ -130,7 +128,7 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		if err != nil {
 			return nil, usageError("%s: %w", file, err)
 		}
-		judged.Calls = w.Calls.Shown(v.limiting)
+		judged.Append(result.Addition{Calls: w.Calls.Shown(v.limiting)})
 		all = append(all, judged)
 	}
 	switch {
@@ -140,7 +138,7 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		return all[0], nil
 	}
 	several := verdict.Several(all)
-	several.Gate, several.Warnings, several.Notes = r.Gate, r.Warnings, r.Notes
+	several.Append(result.Addition{Gate: r.Gate, Warnings: r.Warnings, Notes: r.Notes})
 	showWays(several)
 	return several, nil
 }
@@ -257,26 +255,10 @@ func (e *env) savedReport(args arguments) (r *result.Report, file string, err er
 // harmlessStep matches a step of a file that may be shown: without addresses, and operators of a shell but in quotes.
 var harmlessStep = input.Pattern(`^(?:"(?:[^"':$\x60\\\x00-\x1f]|:[^/"'])*"|[^"|&$<>\x60\\~*\x00-\x1f:]|:[^/"])*$`)
 
-// withoutCommands takes from a saved report what the command adds, and steps that a shell would run.
-func withoutCommands(r *result.Report) {
-	for _, x := range append(slices.Clip(r.Workloads), r) {
-		x.Reproduce, x.Accept = "", ""
-		x.Calls = x.Calls.Shown(func(call string) string {
-			if harmlessStep().MatchString(call) {
-				return call
-			}
-			return ""
-		})
-		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool {
-			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
-		})
-	}
-}
-
 func (e *env) readReport(file string) (r *result.Report, err error) {
 	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) {
 		r = read
-		withoutCommands(r)
+		r.Disarm(harmlessStep().MatchString, toAccept)
 	})
 	switch {
 	case model.KindOf(err) != "":

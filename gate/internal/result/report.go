@@ -3,8 +3,10 @@ package result
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Each lists the reports that hold findings: those of the workloads, or the report itself.
@@ -21,14 +23,80 @@ func (r *Report) OverDrift() bool {
 		slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == KeyOverDrift })
 }
 
-// Warn adds doubts about the comparison.
-func (r *Report) Warn(doubts ...Remark) {
-	r.Doubts, r.Warnings = append(r.Doubts, doubts...), append(r.Warnings, sentences(doubts)...)
+// Addition is what is known of a report beside its verdict. Empty fields add nothing; lists are appended, other values
+// replace those before.
+type Addition struct {
+	Workload, Baseline string
+	Gate               Gate // the way, and the exit code of an interrupted gate
+	// Doubts and Remarks become warnings and notes, in front of these.
+	Doubts, Remarks       []Remark
+	Warnings, Notes, Next []string
+	First                 func(step string) string // completes the first of the next steps that are there
+	Only                  string                   // next step in place of all others
+	Reproduce, Accept     string
+	Calls                 *Calls
+	Uncalled              bool // no command settles what is undecided
+	Spent                 *Spent
+	Drawn                 *Drawn
+	Measured              *Summary
+	HeadSessions          []model.Session
+	// Basis completes the basis of a judgement.
+	Basis func(*Basis)
+	// Local is the basis of a report about a baseline of this user alone, which names none; else nil.
+	Local *Basis
 }
 
+// Append adds to a report after its verdict. Nothing else changes it then, but [Report.State] and [Report.Explain],
+// which explain findings.
+func (r *Report) Append(x Addition) {
+	if x.First != nil && len(r.Next) > 0 {
+		r.Next[0] = x.First(r.Next[0])
+	}
+	r.Doubts, r.Remarks = append(r.Doubts, x.Doubts...), append(r.Remarks, x.Remarks...)
+	r.Warnings = slices.Concat(r.Warnings, sentences(x.Doubts), x.Warnings)
+	r.Notes = slices.Concat(r.Notes, sentences(x.Remarks), x.Notes)
+	r.Next = slices.Concat(r.Next, x.Next)
+	if x.Only != "" {
+		r.Next = []string{x.Only}
+	}
+	if x.Uncalled {
+		r.Calls = nil
+	}
+	r.Workload, r.Baseline, r.Gate = cmp.Or(x.Workload, r.Workload), cmp.Or(x.Baseline, r.Baseline), cmp.Or(x.Gate, r.Gate)
+	r.Reproduce, r.Accept, r.Calls = cmp.Or(x.Reproduce, r.Reproduce), cmp.Or(x.Accept, r.Accept), cmp.Or(x.Calls, r.Calls)
+	r.Spent, r.Drawn, r.Measured = cmp.Or(x.Spent, r.Spent), cmp.Or(x.Drawn, r.Drawn), cmp.Or(x.Measured, r.Measured)
+	if x.Basis != nil {
+		x.Basis(r.Basis)
+	}
+	if x.HeadSessions != nil {
+		r.HeadSessions = x.HeadSessions
+	}
+	if x.Local != nil {
+		r.Baseline, r.Basis = "", x.Local
+	}
+}
+
+// Warn adds doubts about the comparison.
+func (r *Report) Warn(doubts ...Remark) { r.Append(Addition{Doubts: doubts}) }
+
 // Note adds remarks on how the verdict came about.
-func (r *Report) Note(remarks ...Remark) {
-	r.Remarks, r.Notes = append(r.Remarks, remarks...), append(r.Notes, sentences(remarks)...)
+func (r *Report) Note(remarks ...Remark) { r.Append(Addition{Remarks: remarks}) }
+
+// Disarm takes the commands from a report of a file, and all steps and calls but harmless ones. Steps that begin with
+// a text are added anew.
+func (r *Report) Disarm(harmless func(string) bool, anew string) {
+	for _, x := range append(slices.Clip(r.Workloads), r) {
+		x.Reproduce, x.Accept = "", ""
+		x.Calls = x.Calls.Shown(func(call string) string {
+			if harmless(call) {
+				return call
+			}
+			return ""
+		})
+		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(step string) bool {
+			return strings.HasPrefix(step, anew) || !harmless(step)
+		})
+	}
 }
 
 // State adds facts about a finding.
