@@ -363,17 +363,6 @@ func (c *Check) asked(m *Measurement, head []model.Session) error {
 	return nil
 }
 
-// answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func answer(r *result.Report) string {
-	switch {
-	case r.Undecided:
-		return "undecided"
-	case r.Verdict == result.NoVerdict:
-		return "no verdict"
-	}
-	return string(r.Verdict)
-}
-
 // Commands are the commands of Run at most, with a [Live]. DIR and XXXXXX stand for names that are unknown before.
 func (c *Check) Commands(ctx context.Context) []string {
 	m := c.Live

@@ -11,11 +11,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
@@ -173,35 +170,4 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 		}
 	}
 	return err
-}
-
-// RunCode compares the device code here with that of the baselines' newest session, without a GPU.
-func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
-	var base []model.Session
-	for _, b := range c.Baselines {
-		for _, s := range b.Sessions {
-			if s.Code != nil {
-				base = append(base, s)
-			}
-		}
-	}
-	in := decide.Input{Baseline: base, Policy: c.Policy}
-	kernels, err := c.Code.read(ctx)
-	switch {
-	case err != nil:
-	case kernels == nil:
-		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
-			"workload %s names no files with device code", c.Workload)
-	case base == nil:
-		err = model.Refuse(model.NoCode, "record the baseline again",
-			"the baseline of workload %s holds no device code", c.Workload)
-	}
-	switch {
-	case model.KindOf(err) != "":
-		return insight.Refuse(in, err), nil
-	case err != nil:
-		return nil, err
-	}
-	in.Head = []model.Session{{Code: kernels}}
-	return insight.JudgeCode(in, nil), nil
 }

@@ -1,19 +1,14 @@
 package app
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -86,84 +81,17 @@ func (j *Job) spent(head []model.Session) *result.Spent {
 	return &out
 }
 
-// sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
-// fills in the commit and the environment that recordings of counters lack.
-func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (
-	base, head []model.Session, err error) {
-	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
-	if err != nil {
-		return nil, nil, err
-	}
-	base, head = cut[1], cut[2]
-	for i := range base {
-		base[i].Commit = m.BaseCommit
-		if m.operations[0] != nil { // a session of a saved report keeps its own
-			base[i].Operations = m.operations[0]
-		}
-		m.place(&base[i])
-	}
-	for i := range head {
-		m.place(&head[i])
-		if m.operations[1] != nil {
-			head[i].Operations = m.operations[1]
-		}
-		head[i].Command = cmp.Or(head[i].Command, m.command)
-		if head[i].Commit == "" {
-			head[i].Commit = m.commit(ctx)
-		}
-	}
-	return base, head, nil
-}
-
-// commit is the commit that is checked out here, "" with a warning where git refuses the repository.
-func (m *Measurement) commit(ctx context.Context) string {
-	if m.here == nil {
-		m.here = func() (string, error) { return commit(ctx) }
-	}
-	id, err := m.here()
-	w := fmt.Sprintf("the commit of this checkout is not known: %v", err)
-	if err != nil && !slices.Contains(m.Warnings, w) {
-		m.Warnings = append(m.Warnings, w)
-	}
-	return id
-}
-
-// place fills in the environment of a session measured here, which pages of counters omit, and its longest run.
-func (m *Measurement) place(s *model.Session) {
-	s.Longest = max(s.Longest, m.Longest)
-	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start = at.Tool, at.Mode, at.Start
-		s.GPUHash, s.Driver, s.Hardware = at.GPUHash, at.Driver, at.Hardware
-	}
-}
-
-func kernels(sessions []model.Session) []string {
-	var names model.Interned[string]
-	for _, s := range sessions {
-		for i, x := range s.Series {
-			if x.Subject.Scope != measure.ScopeKernel || i > 0 && x.Subject == s.Series[i-1].Subject {
-				continue
-			}
-			names.Of(x.Subject.Short())
-		}
-	}
-	return names.List
-}
-
-// keepKernels restricts sessions to kernels of these short names, all where there are none.
-func keepKernels(kernels []string, sessions []model.Session) []model.Session {
-	if len(kernels) == 0 {
-		return sessions
-	}
-	sessions = slices.Clone(sessions)
-	for i := range sessions {
-		sessions[i].Series = slices.DeleteFunc(slices.Clone(sessions[i].Series), func(x model.Series) bool {
-			return x.Subject.Scope == measure.ScopeKernel && !profiler.Selects(kernels, x.Subject.Short())
-		})
-	}
-	return sessions
-}
-
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
+}
+
+// answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
+func answer(r *result.Report) string {
+	switch {
+	case r.Undecided:
+		return "undecided"
+	case r.Verdict == result.NoVerdict:
+		return "no verdict"
+	}
+	return string(r.Verdict)
 }

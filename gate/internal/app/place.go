@@ -2,7 +2,10 @@ package app
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 )
@@ -28,4 +31,50 @@ func At(placed string) string {
 		return relative
 	}
 	return filepath.Join(here, dir)
+}
+
+// Repository is the directory at or above the working directory that holds .git, "" where none does.
+func Repository() string { return git.Top("") }
+
+// ask is an answer of git in a directory, "" where it has none.
+func ask(ctx context.Context, dir string, args ...string) string {
+	out, _ := git.Output(ctx, dir, args...)
+	return strings.TrimSpace(out)
+}
+
+// ignoredBy is the pattern in git's ignore files that matches a file, "FILE:LINE:PATTERN", "" for none.
+func ignoredBy(ctx context.Context, file string) string {
+	// check-ignore takes paths literally, and refuses to be told so.
+	said := ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
+	rule, _, _ := strings.Cut(said, "\t")
+	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
+		return ""
+	}
+	return rule
+}
+
+// commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a
+// repository. The error is that of a repository that git refuses.
+func commit(ctx context.Context) (string, error) {
+	id, changed, err := git.Head(ctx, "", DefaultRoot)
+	switch {
+	case errors.Is(err, git.ErrForeign):
+		return "", err
+	case err != nil:
+		return "", nil
+	case changed:
+		return id[:12] + dirty, nil
+	}
+	return id[:12], nil
+}
+
+// dirty ends the name of a commit where files other than baselines have uncommitted changes.
+const dirty = "-dirty"
+
+// GitDir is the git directory of the working directory, "" where there is none.
+func GitDir(ctx context.Context) string { return ask(ctx, "", "rev-parse", "--absolute-git-dir") }
+
+// Origin is the address that a checkout was cloned from, "" where git does not say.
+func Origin(ctx context.Context, root string) string {
+	return ask(ctx, root, "config", "--get", "remote.origin.url")
 }

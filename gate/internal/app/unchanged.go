@@ -1,24 +1,13 @@
 package app
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -27,121 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
-
-// Inputs are the files that a program is made of or reads, and the settings of its measurement.
-type Inputs struct {
-	Patterns []string // relative to the directory of the workload
-	hashed   string   // both hashes before the measurement, "" where a file could not be read
-	setup    string
-	files    int
-	// inherited is that of [model.Session].
-	inherited string
-}
-
-// Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.
-func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
-	w.Runs, w.Budget, w.ExplainTime, w.Timeout, w.Threshold, w.SkipUnchanged = thresholds.Runs{}, 0, 0, 0, nil, false
-	w.Where, w.Places = "", nil
-	if w.Launcher != nil || w.Gather != "" {
-		return errors.New("a launcher may start processes on other hosts")
-	}
-	set, err := inherited()
-	if err != nil {
-		return err
-	}
-	command, err := json.Marshal([]any{w, more})
-	if err != nil {
-		return err
-	}
-	if err := in.mentioned(dir, command, set); err != nil {
-		return err
-	}
-	in.inherited = prints(set)
-	text, err := json.Marshal([]any{w, more, set})
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(text)
-	in.setup = hex.EncodeToString(sum[:])
-	in.hashed, err = in.hash(dir)
-	return err
-}
-
-func (in *Inputs) hash(dir string) (string, error) {
-	all := sha256.New()
-	in.files = 0
-	err := in.each(dir, func(pattern, file string) error {
-		sum, err := input.Hash(input.Open(file))
-		name, outside := filepath.Rel(dir, file)
-		if outside != nil {
-			name = file
-		}
-		fmt.Fprintf(all, "%q %q %x\n", pattern, filepath.ToSlash(name), sum)
-		in.files++
-		return err
-	})
-	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, err
-}
-
-// each calls a function for every input file, until it returns an error.
-func (in *Inputs) each(dir string, do func(pattern, file string) error) error {
-	for _, pattern := range in.Patterns {
-		files, err := devicecode.Files(dir, pattern)
-		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("%s: there is no such file; build it first, or correct the path", pattern)
-		}
-		for _, file := range files {
-			err = cmp.Or(err, do(pattern, file))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mostSearched is how much of an input is searched for names of variables.
-const mostSearched = 64 << 20
-
-// mentioned adds to settings the variables of a job that the command or an input names: by these the program may run.
-func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) error {
-	of := map[string]*regexp.Regexp{}
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); perJob(v) && strings.Contains(strings.Trim(name, "_"), "_") {
-			of[name] = regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
-		}
-	}
-	find := func(text []byte) {
-		for name, word := range of {
-			if bytes.Contains(text, []byte(name)) && word.Match(text) {
-				to[name] = os.Getenv(name)
-				delete(of, name)
-			}
-		}
-	}
-	find(command)
-	return in.each(dir, func(_, file string) error {
-		f, err := input.Open(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		text, err := input.All(io.LimitReader(f, mostSearched), mostSearched)
-		find(text)
-		return err
-	})
-}
-
-// stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
-func (in Inputs) stored(dir string) string {
-	if in.hashed == "" {
-		return ""
-	}
-	if now, err := in.hash(dir); err != nil || now != in.hashed {
-		return ""
-	}
-	return in.hashed
-}
 
 var _ = result.Keyed("unchanged", Unchanged{}, "Nothing was measured, because nothing changed.")
 
@@ -254,4 +128,35 @@ func otherwise(s *model.Session, gpu device.GPU, inputs *Inputs, kernels []devic
 		return "the command, its settings or the environment changed" + changedPrints(s.Inherited, inputs.inherited)
 	}
 	return ""
+}
+
+// RunCode compares the device code here with that of the baselines' newest session, without a GPU.
+func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
+	var base []model.Session
+	for _, b := range c.Baselines {
+		for _, s := range b.Sessions {
+			if s.Code != nil {
+				base = append(base, s)
+			}
+		}
+	}
+	in := decide.Input{Baseline: base, Policy: c.Policy}
+	kernels, err := c.Code.read(ctx)
+	switch {
+	case err != nil:
+	case kernels == nil:
+		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
+			"workload %s names no files with device code", c.Workload)
+	case base == nil:
+		err = model.Refuse(model.NoCode, "record the baseline again",
+			"the baseline of workload %s holds no device code", c.Workload)
+	}
+	switch {
+	case model.KindOf(err) != "":
+		return insight.Refuse(in, err), nil
+	case err != nil:
+		return nil, err
+	}
+	in.Head = []model.Session{{Code: kernels}}
+	return insight.JudgeCode(in, nil), nil
 }
