@@ -38,7 +38,7 @@ func (b *Base) In(ctx context.Context, dir string) (err error) {
 	if err = b.revision.CheckedOut(ctx, dir); err != nil {
 		return err
 	}
-	err = run.Unchanged(dir, ask(ctx, dir, "rev-parse", "--absolute-git-dir"))
+	err = run.Unchanged(dir, Ask(ctx, dir, "rev-parse", "--absolute-git-dir"))
 	switch {
 	case errors.Is(err, run.ErrNoList):
 		b.Warnings = append(b.Warnings,

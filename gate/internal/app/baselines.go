@@ -135,7 +135,7 @@ func anchorTags(ctx context.Context, b *baseline.Baseline) {
 		e.Anchor = cmp.Or(e.Anchor, tagsHere(ctx).byCommit[e.Commit])
 	}
 	for _, tag := range tagsHere(ctx).before {
-		files := strings.Fields(ask(ctx, b.Dir, "ls-tree", "--name-only", tag))
+		files := strings.Fields(Ask(ctx, b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
 			if e := &b.Entries[i]; slices.Contains(files, e.ID+".csv") {
 				e.Anchor = cmp.Or(e.Anchor, tag)
@@ -163,7 +163,7 @@ var (
 
 func readTags(ctx context.Context) (out tags) {
 	out.byCommit = map[string]string{}
-	for line := range strings.Lines(ask(ctx, "", "for-each-ref",
+	for line := range strings.Lines(Ask(ctx, "", "for-each-ref",
 		"--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
 		if name := words[len(words)-1]; release().MatchString(name) {
@@ -175,7 +175,7 @@ func readTags(ctx context.Context) (out tags) {
 	if len(out.byCommit) == 0 {
 		return out
 	}
-	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname",
+	for name := range strings.Lines(Ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname",
 		"--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
 		name = strings.TrimSpace(name)
 		if release().MatchString(name) && len(out.before) < maxReleases {
@@ -227,7 +227,7 @@ func (b Baselines) Profilers() string {
 			names = append(names, string(p))
 		}
 	}
-	return list(names)
+	return List(names)
 }
 
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 if unknown.
@@ -272,8 +272,4 @@ func (b Baselines) newest() (newest model.Session) {
 		}
 	}
 	return newest
-}
-
-func (b Baselines) models() []string {
-	return measure.Map(b, func(x Baseline) string { return x.Sessions[0].GPU })
 }

@@ -77,7 +77,7 @@ func (c *Check) valid(in Baselines) error {
 	for _, name := range c.Kernels {
 		selected := func(k string) bool { return profiler.Selects([]string{name}, k) }
 		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, selected) {
-			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", list(dirs), name, list(have))
+			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", List(dirs), name, List(have))
 		}
 	}
 	return nil
@@ -178,7 +178,8 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	if len(here) == 0 {
 		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or "+
 			"run the check where the baseline was measured",
-			"the GPU of this machine is %s, the baseline was measured on %s", model.Models(models), list(own.models()))
+			"the GPU of this machine is %s, the baseline was measured on %s", model.Models(models),
+			List(measure.Map(own, func(b Baseline) string { return b.Sessions[0].GPU })))
 		if c.Base == nil {
 			return c.first(ctx, why)
 		}
@@ -388,13 +389,9 @@ func (c *Check) nameKernels(ctx context.Context) {
 	if !c.Way().Counts || len(c.Live.Selection.Kernels) > 0 {
 		return
 	}
-	names := []string(nil)
+	var all []model.Session
 	for _, b := range c.own().Near(ctx, c.Live) {
-		for _, name := range kernels(b.Sessions) {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		all = append(all, b.Sessions...)
 	}
-	c.Live.Selection.Kernels = names
+	c.Live.Selection.Kernels = kernels(all)
 }

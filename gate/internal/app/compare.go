@@ -96,7 +96,7 @@ func absent(ctx context.Context, path string) error {
 	lacks := ""
 	if path == "-" {
 		return errStandardInput
-	} else if ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true" {
+	} else if Ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true" {
 		lacks = " that this shallow clone holds: git fetch --unshallow"
 	}
 	return fmt.Errorf("%s is neither a file nor a git revision%s", path, lacks)
@@ -183,7 +183,7 @@ func asCommitted(ctx context.Context, side string) (committed, bool) {
 		return committed{}, false
 	}
 	revision, dir, _ := strings.Cut(side, ":")
-	id := ask(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	id := Ask(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	return committed{id, dir}, id != ""
 }
 
@@ -225,7 +225,7 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 // baselines are the directories of the revision below root that hold a baseline of one of the models, of any without.
 func (c committed) baselines(ctx context.Context, root string, models []string) []string {
 	var out []string
-	files := ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root)
+	files := Ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root)
 	for name := range strings.SplitSeq(files, "\x00") {
 		dir := path.Dir(name)
 		fits := func(model string) bool { return filepath.Base(baseline.Dir("", "x", model)) == path.Base(dir) }

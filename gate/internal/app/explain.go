@@ -258,26 +258,22 @@ func (x *explanation) explainRow(ctx context.Context, i int) error {
 		return err
 	}
 	x.begin("running once more under the profiler to explain " + measure.Quote(f.Name))
-	cause, err := x.live.Of(*x.live.Head.With(arguments)).explainRow(ctx, x.Rule, x.base.With(arguments))
+	live := x.live.Of(*x.live.Head.With(arguments)) // all runs execute the slower row
+	recorded, err := live.profiled(ctx, x.base.With(arguments), false, false)
+	if err != nil {
+		return err
+	}
+	var sides [2]profile.Recording
+	sides[0].Traces, sides[1].Traces = recorded.Split()
+	cut, err := profile.Cut(x.Rule, &sides[0], &sides[1])
+	if err != nil {
+		return err
+	}
+	cause, err := insight.ExplainRow(cut[0], cut[1])
 	if err == nil {
 		x.report.Explain(map[int]*result.Cause{i: cause}, nil)
 	}
 	return err
-}
-
-// explainRow profiles one run of each build, all of which execute the slower row.
-func (m *Live) explainRow(ctx context.Context, rule profile.Rule, base *Build) (*result.Cause, error) {
-	recorded, err := m.profiled(ctx, base, false, false)
-	if err != nil {
-		return nil, err
-	}
-	var sides [2]profile.Recording
-	sides[0].Traces, sides[1].Traces = recorded.Split()
-	cut, err := profile.Cut(rule, &sides[0], &sides[1])
-	if err != nil {
-		return nil, err
-	}
-	return insight.ExplainRow(cut[0], cut[1])
 }
 
 // launched is how often a run launches a kernel, at least.

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,17 +61,13 @@ func Histories(ctx context.Context, root, workload string, further []history.Mom
 		histories = append(histories, h)
 	}
 	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
-	return histories, ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
+	return histories, Ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
 // pastBaselines are the sessions below a directory as each commit left them, without unreadable commits.
 func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err error) {
-	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
-		if short, err := filepath.Rel(here, dir); err == nil {
-			dir = short
-		}
-	}
-	log := ask(ctx, "", "log", "--format=%H", "--", dir)
+	dir = Here(dir)
+	log := Ask(ctx, "", "log", "--format=%H", "--", dir)
 	if log == "" {
 		return nil, nil
 	}

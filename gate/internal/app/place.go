@@ -22,22 +22,27 @@ func Placed(dir string) string {
 
 // At is where the directory of a report lies, from the working directory.
 func At(placed string) string {
-	dir, here := filepath.FromSlash(placed), cmp.Or(Repository(), ".")
+	dir := filepath.FromSlash(placed)
 	if filepath.IsAbs(dir) {
 		return dir
 	}
-	below, _ := filepath.Abs(".")
-	if relative, err := filepath.Rel(below, filepath.Join(here, dir)); err == nil {
+	return Here(filepath.Join(cmp.Or(Repository(), "."), dir))
+}
+
+// Here names a file from the working directory.
+func Here(file string) string {
+	at, _ := filepath.Abs(".")
+	if relative, err := filepath.Rel(at, file); err == nil {
 		return relative
 	}
-	return filepath.Join(here, dir)
+	return file
 }
 
 // Repository is the directory at or above the working directory that holds .git, "" where none does.
 func Repository() string { return git.Top("") }
 
-// ask is an answer of git in a directory, "" where it has none.
-func ask(ctx context.Context, dir string, args ...string) string {
+// Ask is an answer of git in a directory, "" where it has none.
+func Ask(ctx context.Context, dir string, args ...string) string {
 	out, _ := git.Output(ctx, dir, args...)
 	return strings.TrimSpace(out)
 }
@@ -45,7 +50,7 @@ func ask(ctx context.Context, dir string, args ...string) string {
 // ignoredBy is the pattern in git's ignore files that matches a file, "FILE:LINE:PATTERN", "" for none.
 func ignoredBy(ctx context.Context, file string) string {
 	// check-ignore takes paths literally, and refuses to be told so.
-	said := ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
+	said := Ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
 	rule, _, _ := strings.Cut(said, "\t")
 	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
 		return ""
@@ -72,9 +77,9 @@ func commit(ctx context.Context) (string, error) {
 const dirty = "-dirty"
 
 // GitDir is the git directory of the working directory, "" where there is none.
-func GitDir(ctx context.Context) string { return ask(ctx, "", "rev-parse", "--absolute-git-dir") }
+func GitDir(ctx context.Context) string { return Ask(ctx, "", "rev-parse", "--absolute-git-dir") }
 
 // Origin is the address that a checkout was cloned from, "" where git does not say.
 func Origin(ctx context.Context, root string) string {
-	return ask(ctx, root, "config", "--get", "remote.origin.url")
+	return Ask(ctx, root, "config", "--get", "remote.origin.url")
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -92,9 +91,9 @@ func (b *bisection) findLine(ctx context.Context) error {
 	if good == bad {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
-	lines := ask(ctx, "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s",
+	lines := app.Ask(ctx, "", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s",
 		good+".."+bad)
-	all := ask(ctx, "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
+	all := app.Ask(ctx, "", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
 	if lines == "" {
 		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good,
 			b.Bad)
@@ -147,15 +146,6 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 	return b.state.write()
 }
 
-func ask(ctx context.Context, args ...string) string {
-	out, _ := git.Output(ctx, "", args...)
-	return strings.TrimSpace(out)
-}
-
-func list(words []string) string {
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
-}
-
 func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
 
 func (b *Bisect) asked(f *result.Finding) bool {
@@ -184,9 +174,9 @@ func (b *Bisect) unknown(r *result.Report) error {
 		kernels, metrics = append(kernels, r.Findings[i].Kernel), append(metrics, r.Findings[i].Metric)
 	}
 	if b.Kernel != "" && !slices.Contains(kernels, b.Kernel) {
-		return fmt.Errorf("neither end has a kernel %q; they have %s", b.Kernel, list(kernels))
+		return fmt.Errorf("neither end has a kernel %q; they have %s", b.Kernel, app.List(kernels))
 	}
-	return fmt.Errorf("what was asked for has no metric %q; measured are %s", b.Metric, list(metrics))
+	return fmt.Errorf("what was asked for has no metric %q; measured are %s", b.Metric, app.List(metrics))
 }
 
 // near are the candidates to follow, slower or not: the chosen findings, else those of the whole workload.

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"

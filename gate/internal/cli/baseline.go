@@ -16,27 +16,21 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// store is the baselines that a command is about, and the policy.
-type store struct {
-	app.Store
-	policy *thresholds.Policy
-}
-
 // storeOptions are those of the commands that show or change what the baseline holds.
 type storeOptions struct {
 	stored
 	one string `flag:"workload,single"`
 }
 
-// open finds the baselines, of one workload where --workload names it.
-func (v *storeOptions) open() (k store, err error) {
-	if k.policy, err = v.load(); err == nil {
-		k.Root, err = v.baselines(k.policy)
+// open finds the baselines, of one workload where --workload names it, and the policy.
+func (v *storeOptions) open() (k app.Store, p *thresholds.Policy, err error) {
+	if p, err = v.load(); err == nil {
+		k.Root, err = v.baselines(p)
 	}
 	if err == nil && v.one != "" {
-		k.Workload, err = v.oneWorkload(k.policy, k.Root, v.one, "")
+		k.Workload, err = v.oneWorkload(p, k.Root, v.one, "")
 	}
-	return k, err
+	return k, p, err
 }
 
 type listOptions struct {
@@ -45,7 +39,7 @@ type listOptions struct {
 }
 
 func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
-	k, err := v.open()
+	k, p, err := v.open()
 	if err != nil {
 		return err
 	}
@@ -60,7 +54,7 @@ func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
 		return e.encode(all)
 	}
 	for _, b := range all {
-		if err := listBaseline(e, b, k.policy.MaxAge, time.Now(), &v.printed); err != nil {
+		if err := listBaseline(e, b, p.MaxAge, time.Now(), &v.printed); err != nil {
 			return err
 		}
 	}
@@ -70,7 +64,7 @@ func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
 type sessionOptions struct{ listOptions }
 
 func (v *sessionOptions) run(ctx context.Context, e *env, args arguments) error {
-	k, err := v.open()
+	k, _, err := v.open()
 	if err != nil {
 		return err
 	}
@@ -84,17 +78,17 @@ func (v *sessionOptions) run(ctx context.Context, e *env, args arguments) error 
 type diffOptions struct{ listOptions }
 
 func (v *diffOptions) run(ctx context.Context, e *env, args arguments) error {
-	k, err := v.open()
+	k, p, err := v.open()
 	if err != nil {
 		return err
 	}
 	r, err := k.Diff(ctx, args.own[0], args.own[1], func(dir string) *thresholds.Resolved {
-		for _, w := range k.policy.Workloads {
+		for _, w := range p.Workloads {
 			if filepath.Base(app.BaselinesOf("", w.Name)) == dir {
 				dir = w.Name
 			}
 		}
-		return v.resolved(k.policy, dir)
+		return v.resolved(p, dir)
 	})
 	if err != nil {
 		return err
@@ -108,7 +102,7 @@ type removeOptions struct {
 }
 
 func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
-	k, err := v.open()
+	k, _, err := v.open()
 	if err != nil {
 		return err
 	}
@@ -134,7 +128,7 @@ func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
 type renameOptions struct{ storeOptions }
 
 func (v *renameOptions) run(ctx context.Context, e *env, args arguments) error {
-	k, err := v.open()
+	k, _, err := v.open()
 	if err != nil {
 		return err
 	}

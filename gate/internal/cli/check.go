@@ -471,7 +471,7 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 func others(r *result.Report, c *app.Check) []string {
 	have := app.WorkloadsIn(c.Root)
 	for _, dir := range []string{app.Repository(), c.Root} {
-		at := here(filepath.Join(dir, app.DefaultRoot))
+		at := app.Here(filepath.Join(dir, app.DefaultRoot))
 		if r.ReasonKey == string(model.NoBaseline) && len(have) == 0 && app.WorkloadsIn(at) != nil {
 			return []string{"or compare with the baselines in " + at + ": --baseline " + commandWord(at)}
 		}

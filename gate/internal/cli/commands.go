@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -7,13 +7,14 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

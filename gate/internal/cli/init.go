@@ -51,7 +51,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
 	told, written := e.aside(v.format), map[string]bool{} // by file
-	policy := here(filepath.Join(root, policyFile))
+	policy := app.Here(filepath.Join(root, policyFile))
 	if args.workload != nil {
 		if err := v.take(args.workload, found, root, policy); err != nil {
 			return err
@@ -157,14 +157,6 @@ func named(root string, command []string) (candidate, error) {
 	return c, nil
 }
 
-func here(file string) string {
-	at, err := filepath.Abs(".")
-	if relative, wrong := filepath.Rel(at, file); err == nil && wrong == nil {
-		return relative
-	}
-	return file
-}
-
 // fill is a template with the workloads, and with the revision of nsgate.
 func (v *initOptions) fill(template string, found *finds) string {
 	text, err := templates.ReadFile("init/" + template)
@@ -188,7 +180,7 @@ var released = input.Pattern(`^v\d+\.\d+\.\d+$`)
 func (v *initOptions) write(e *env, root string, f starter, found *finds) (written bool, err error) {
 	text := v.fill(f.template, found)
 	name := filepath.Join(root, filepath.FromSlash(f.name))
-	shown := report.Clean(here(name))
+	shown := report.Clean(app.Here(name))
 	old, err := input.Read(name, maxPolicy)
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {

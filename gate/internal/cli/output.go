@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
@@ -206,7 +207,11 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 		err := v.annotate(e, printed, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices})
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	v.posted(e, stored, options, by.policy, x.gpu)
+	if e.host != nil {
+		for _, err := range e.host.Send(e.ctx, v.postOf(e, stored, options, by.policy, x.gpu)) { // the verdict stays
+			fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
+		}
+	}
 	passed := verdict.code == ExitPass
 	switch {
 	case passed && verdict.err == nil:

@@ -51,16 +51,6 @@ func (e *env) findHost(v *given) {
 	e.host = host
 }
 
-// posted posts a report, and warns about what was not posted. The verdict stays.
-func (v *reported) posted(e *env, r *result.Report, options report.Options, policy, gpu string) {
-	if e.host == nil {
-		return
-	}
-	for _, err := range e.host.Send(e.ctx, v.postOf(e, r, options, policy, gpu)) {
-		fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
-	}
-}
-
 func (v *reported) postOf(e *env, r *result.Report, options report.Options, policy, gpu string) codehost.Post {
 	whole := report.Options{Locate: options.Locate, Source: options.Source}
 	p := codehost.Post{Subject: r.Workload, GPU: gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}

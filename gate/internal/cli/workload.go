@@ -3,9 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/thresholds"
