@@ -249,21 +249,16 @@ func (b Baselines) Longest() (longest time.Duration) {
 	return longest
 }
 
-// NoNVTX reports whether the newest session was measured without NVTX ranges, which lose events.
-func (b Baselines) NoNVTX() bool { return b.newest().Mode == model.WithoutNVTX }
-
 // Alike is the step and the warm-up of a head that is judged against the newest session: see [profile.Rule.Alike].
 func (b Baselines) Alike(r profile.Rule) (step, warmup string) {
-	if s := b.newest(); s.Profiled() > 0 {
+	if s := b.Newest(); s.Profiled() > 0 {
 		return r.Alike(&s)
 	}
 	return r.Step, r.Warmup
 }
 
-// Operations reports whether the newest session knows the operations of kernels that XLA named.
-func (b Baselines) Operations() bool { return len(b.newest().Operations) > 0 }
-
-func (b Baselines) newest() (newest model.Session) {
+// Newest is the newest session of all, the zero value where there is none.
+func (b Baselines) Newest() (newest model.Session) {
 	for _, x := range b {
 		for _, s := range x.Sessions {
 			if !s.Start.Before(newest.Start) {

@@ -356,12 +356,3 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 }
 
 func shell(commands [][]string) []string { return measure.Map(commands, thresholds.JoinCommand) }
-
-// Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the
-// arguments ask for one. A program with a [Live] calls it first in main: the profiler starts it again.
-func Runner(args []string) (exitCode int, ok bool) {
-	if len(args) == 0 || args[0] != run.RunnerArg {
-		return 0, false
-	}
-	return run.RunnerMain(args[1:]), true
-}

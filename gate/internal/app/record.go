@@ -115,7 +115,7 @@ func (c *Record) Due(ctx context.Context, now time.Time) string {
 		models = models[:1]
 	}
 	own := c.Baselines.Here(models, first)
-	newest := own.newest()
+	newest := own.Newest()
 	switch {
 	case len(own) == 0:
 		return "there is no baseline of this GPU"

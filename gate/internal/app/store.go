@@ -124,21 +124,18 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	var in *baseline.Baseline
 	var found *baseline.Entry
 	var matches []string
-	exact := false // a session of this very ID was found
-	for _, b := range all {
-		for i := range b.Entries {
-			e := &b.Entries[i]
-			if id == "" || !strings.HasPrefix(e.ID, id) && !strings.HasSuffix(e.ID, "-"+id) {
-				continue
+	search := func(fits func(of string) bool) {
+		for _, b := range all {
+			for i := range b.Entries {
+				if e := &b.Entries[i]; fits(e.ID) {
+					in, found, matches = b, e, append(matches, e.ID+" in "+b.Dir)
+				}
 			}
-			if whole := e.ID == id; whole && !exact {
-				exact, matches = true, nil
-			} else if !whole && exact {
-				continue
-			}
-			in, found = b, e
-			matches = append(matches, e.ID+" in "+b.Dir)
 		}
+	}
+	search(func(of string) bool { return of == id })
+	if len(matches) == 0 && id != "" {
+		search(func(of string) bool { return strings.HasPrefix(of, id) || strings.HasSuffix(of, "-"+id) })
 	}
 	switch len(matches) {
 	case 0:

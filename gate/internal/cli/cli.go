@@ -18,14 +18,15 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {
-	if code, ok := app.Runner(args); ok {
-		return code
+	if len(args) > 0 && args[0] == run.RunnerArg { // a child of this program: the runner below the profiler, the guard
+		return run.RunnerMain(args[1:])
 	}
 	input.BoundMemory()
 	form := terminal.Form{ASCII: ascii(os.Getenv)}

@@ -42,7 +42,7 @@ func TestFlagTexts(t *testing.T) {
 		for _, c := range commands {
 			page := above + c.name
 			family, _, _ := strings.Cut(page, "-")
-			values := map[string]field{}
+			values := map[string]any{}
 			fields(reflect.ValueOf(c.bindFlags(page, pflag.NewFlagSet(c.name, pflag.ContinueOnError))).Elem(), values)
 			for _, name := range strings.Fields(c.flags + " help") {
 				for _, key := range []string{page + " " + name, family + " " + name, name} {
@@ -51,7 +51,7 @@ func TestFlagTexts(t *testing.T) {
 				if texts[name].meaning == "" {
 					t.Errorf("help/flags.txt has no text of --%s", name)
 				}
-				if values[name].value == nil && name != "help" && !slices.Contains(keys, name) {
+				if values[name] == nil && name != "help" && !slices.Contains(keys, name) {
 					t.Errorf("--%s of %s has no value and is no key", name, c.name)
 				}
 			}

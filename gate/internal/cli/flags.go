@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,23 +64,22 @@ func fresh[O any, P interface {
 	return P(new(O))
 }
 
-// field is an option: where its value goes, and the usual value where that is not the first of its type.
-type field struct {
-	value any
-	usual string
-}
-
-// fields collects the options in a struct and in those that it embeds. A group of another package's values lists them.
-func fields(in reflect.Value, out map[string]field) {
+// fields collects where the values of options go, in a struct and in those that it embeds, and sets the usual ones. A
+// group of another package's values lists them.
+func fields(in reflect.Value, out map[string]any) {
 	for i := range in.NumField() {
 		f := in.Type().Field(i)
 		p := reflect.NewAt(f.Type, in.Field(i).Addr().UnsafePointer()).Interface()
 		if list, ok := p.(interface{ values() map[string]any }); ok {
-			for name, value := range list.values() {
-				out[name] = field{value: value}
-			}
+			maps.Copy(out, list.values())
 		} else if f.Anonymous {
 			fields(in.Field(i), out)
+		}
+		switch x := p.(type) {
+		case *string:
+			*x = f.Tag.Get("default")
+		case *bool:
+			*x = f.Tag.Get("default") != ""
 		}
 		name, once, _ := strings.Cut(f.Tag.Get("flag"), ",")
 		known := f.Tag.Get("words")
@@ -92,7 +92,7 @@ func fields(in reflect.Value, out map[string]field) {
 			p = word{p.(*string), strings.Fields(known)}
 		}
 		if name != "" {
-			out[name] = field{p, f.Tag.Get("default")}
+			out[name] = p
 		}
 	}
 }
@@ -124,7 +124,7 @@ var flagTexts = sync.OnceValues(func() (texts map[string]flagText, sections []st
 
 // bindFlags declares the flags of a command; page is its name with those of the commands above it.
 func (c *command) bindFlags(page string, fs *pflag.FlagSet) options {
-	v, all := c.options(), map[string]field{}
+	v, all := c.options(), map[string]any{}
 	g := v.line()
 	*g = given{fs, map[string]acting{}, c.formats, thresholds.FixedRuns(app.DefaultRuns)}
 	if page == "check" {
@@ -152,17 +152,17 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) options {
 
 // bindFlag declares a flag. Its default is what the value holds, or the first of some words. One without a value is a
 // key of the policy or a workload, see [given.lay].
-func bindFlag(fs *pflag.FlagSet, name string, o field, usage string) {
+func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
 	short := shorthands[name]
-	switch x := o.value.(type) {
+	switch x := value.(type) {
 	case nil:
 		fs.StringP(name, short, "", usage)
 	case *string:
-		fs.StringVarP(x, name, short, o.usual, usage)
+		fs.StringVarP(x, name, short, *x, usage)
 	case *[]string:
 		fs.StringArrayVarP(x, name, short, nil, usage)
 	case *bool:
-		fs.BoolVarP(x, name, short, o.usual != "", usage)
+		fs.BoolVarP(x, name, short, *x, usage)
 	case *int:
 		fs.IntVarP(x, name, short, *x, usage)
 	case *time.Duration:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
@@ -17,8 +17,8 @@ import (
 
 // TestMain runs the children of nsgate, which measurements start from this executable.
 func TestMain(m *testing.M) {
-	if code, ok := app.Runner(os.Args[1:]); ok {
-		os.Exit(code)
+	if len(os.Args) > 1 && os.Args[1] == run.RunnerArg {
+		os.Exit(run.RunnerMain(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

@@ -32,8 +32,8 @@ var templates embed.FS
 
 type starter struct {
 	name, template string
-	// others is set for a file that is not nsgate's own: it is never overwritten.
-	others bool
+	wanted         bool
+	others         bool // it is not nsgate's own, and never overwritten
 }
 
 type initOptions struct {
@@ -115,18 +115,13 @@ func (v *initOptions) take(command []string, found *finds, root, policy string) 
 
 // starters are the files that are written: the policy, and those of the CI hosts.
 func (v *initOptions) starters(found *finds) []starter {
-	out := []starter{{name: policyFile, template: "nsgate.toml.tmpl"}}
-	if found.github {
-		out = append(out, starter{name: ".github/workflows/nsgate.yml", template: "github.yml.tmpl"})
-	}
-	if v.forks {
-		out = append(out, starter{name: ".github/workflows/nsgate-comment.yml", template: "github-comment.yml.tmpl"})
-	}
-	if found.gitlab {
-		out = append(out, starter{name: ".gitlab/nsgate.yml", template: "gitlab.yml.tmpl"},
-			starter{name: ".gitlab-ci.yml", template: "gitlab-ci.yml.tmpl", others: true})
-	}
-	return out
+	return slices.DeleteFunc([]starter{
+		{policyFile, "nsgate.toml.tmpl", true, false},
+		{".github/workflows/nsgate.yml", "github.yml.tmpl", found.github, false},
+		{".github/workflows/nsgate-comment.yml", "github-comment.yml.tmpl", v.forks, false},
+		{".gitlab/nsgate.yml", "gitlab.yml.tmpl", found.gitlab, false},
+		{".gitlab-ci.yml", "gitlab-ci.yml.tmpl", found.gitlab, true},
+	}, func(s starter) bool { return !s.wanted })
 }
 
 // named is the workload of a command: its name that of the script or program, its directory the working directory.

@@ -246,8 +246,8 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	}
 	*j.Live = app.Live{Options: own, Way: j.Way(), Head: j.build, Observe: j.Observe, Filter: w.Filter(),
 		Limit: w.Timeout, MayLackSamples: !v.gpuMetrics}
-	near := j.Baselines.Near(ctx, j.Live)
-	j.Live.NoNVTX, j.Live.Dump = near.NoNVTX(), near.Operations()
+	newest := j.Baselines.Near(ctx, j.Live).Newest()
+	j.Live.NoNVTX, j.Live.Dump = newest.Mode == model.WithoutNVTX, len(newest.Operations) > 0
 	j.Measurer = j.Live
 	j.Code.Inputs.Patterns = w.Inputs
 	if w.Inputs != nil {

@@ -116,25 +116,24 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 				review.Branch + " alone, which a build can move"})
 	}
 	for _, x := range edits {
-		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s",
-			x.What, measure.Count(x.Lines, "line"), x.File)
-		file, line := x.File, 1
-		switch x.How {
-		case "untracked":
-			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, "+
-				"and nobody reviewed it", x.What, x.File)
-		case "submodule":
-			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which "+
-				"this change moves or adds: review its commits too", x.What, x.File)
-		case "outside":
-			file, line = "", 0
-			message = fmt.Sprintf("cannot tell whether this change edits the %s that it is judged by: %s lies outside "+
-				"of the repository", x.What, x.File)
-		case "linked":
-			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what "+
-				"%s leads to", x.What, x.File)
+		n := github.Notice{Title: ownTitle, File: x.File, Line: 1,
+			Message: fmt.Sprintf(edited[x.How], x.What, x.File, measure.Count(x.Lines, "line"))}
+		if x.How == "outside" {
+			n.File, n.Line = "", 0
 		}
-		notices = append(notices, github.Notice{Title: ownTitle, File: file, Line: line, Message: message})
+		notices = append(notices, n)
 	}
 	return notices
+}
+
+// edited are sentences about an [app.Edit], by how it is one: of a baseline or policy, its file, and the lines.
+var edited = map[string]string{
+	"edited": "this change edits the %[1]s that it is judged by: %[3]s of %[2]s",
+	"untracked": "no commit holds the %[1]s that this change is judged by: %[2]s was written by the job, and nobody " +
+		"reviewed it",
+	"submodule": "the %[1]s that this change is judged by lies in the submodule %[2]s, which this change moves or " +
+		"adds: review its commits too",
+	"outside": "cannot tell whether this change edits the %[1]s that it is judged by: %[2]s lies outside of the " +
+		"repository",
+	"linked": "the %[1]s that this change is judged by is a symbolic link: nobody reviews what %[2]s leads to",
 }
