@@ -90,6 +90,10 @@ func (a Accept) Dir() (string, error) {
 	return At(named), nil
 }
 
+func notAcceptable(next, format string, args ...any) error {
+	return model.Refuse(model.NotAcceptable, next+", or accept the report nevertheless", format, args...)
+}
+
 // Doubts are the reasons not to accept the report.
 func (a Accept) Doubts(ctx context.Context) (out []error) {
 	here, _ := commit(ctx)
@@ -100,26 +104,23 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	}
 	switch {
 	case a.Improved && answer(r) != string(result.Pass):
-		out = append(out, model.Refuse(model.NotAcceptable,
-			"check again when it passes, or accept the report nevertheless",
+		out = append(out, notAcceptable("check again when it passes",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
 	case !a.Improved && !Changed(r) && r.Measured == nil:
-		out = append(out, model.Refuse(model.NotAcceptable,
-			"record what is to be the baseline, or accept the report nevertheless",
+		out = append(out, notAcceptable("record what is to be the baseline",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
 	if outdated := a.outdated(); outdated != nil {
 		out = append(out, outdated)
 	}
 	if strings.HasSuffix(of, dirty) {
-		out = append(out, model.Refuse(model.NotAcceptable, "commit and check again, or accept the report nevertheless",
+		out = append(out, notAcceptable("commit and check again",
 			"what the report measured was not committed: changes to %s that nobody can review",
 			strings.TrimSuffix(of, dirty)))
 	}
 	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" &&
 		!strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
-		out = append(out, model.Refuse(model.NotAcceptable, "check again here, or accept the report nevertheless",
-			"the report is of commit %s, and %s is checked out", of, here))
+		out = append(out, notAcceptable("check again here", "the report is of commit %s, and %s is checked out", of, here))
 	}
 	return out
 }

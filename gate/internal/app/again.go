@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -177,10 +176,10 @@ func (a Accept) outdated() error {
 		return nil
 	}
 	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {
-		return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
+		return notAcceptable("check again",
 			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s",
 			a.Judgement.Reason)
 	}
-	return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
+	return notAcceptable("check again",
 		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Judgement))
 }

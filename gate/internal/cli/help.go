@@ -296,25 +296,20 @@ func search(e *env, word string) error {
 	if len(hits) == 0 {
 		return usageError("the manual does not have %q; nsgate help lists its topics", word)
 	}
-	topic, shown, left := "", 0, 0
-	more := func() {
-		if left > 0 {
-			fmt.Fprintf(e.Out, "  %d more lines: nsgate help %s\n", left, topic)
+	for len(hits) > 0 {
+		topic, n := hits[0].Topic, 1
+		for n < len(hits) && hits[n].Topic == topic {
+			n++
 		}
+		fmt.Fprintf(e.Out, "%s\n", topic)
+		for _, h := range hits[:min(n, most)] {
+			fmt.Fprint(e.Out, behind(reflow(h.Line, max(width(e), 40)-2)))
+		}
+		if n > most {
+			fmt.Fprintf(e.Out, "  %d more lines: nsgate help %s\n", n-most, topic)
+		}
+		hits = hits[n:]
 	}
-	for _, h := range hits {
-		if h.Topic != topic {
-			more()
-			topic, shown, left = h.Topic, 0, 0
-			fmt.Fprintf(e.Out, "%s\n", topic)
-		}
-		if shown++; shown > most {
-			left++
-			continue
-		}
-		fmt.Fprint(e.Out, behind(reflow(h.Line, max(width(e), 40)-2)))
-	}
-	more()
 	return nil
 }
 
