@@ -134,9 +134,6 @@ func (a Accept) Run(ctx context.Context) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := git.Outward(ctx, dir); err != nil {
-		return nil, err
-	}
 	return a.write(dir)
 }
 

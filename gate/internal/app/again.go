@@ -20,9 +20,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// ErrNoSessions is a report without the sessions that accept would store.
-var ErrNoSessions = errors.New("the report holds no measured sessions; check again, or name another report")
-
 // ErrNothingFaster is a report whose sessions are nowhere certainly faster than the baseline as it is now.
 var ErrNothingFaster = errors.New("nothing in the report is certainly faster than the baseline as it is now; " +
 	"check again, or accept a change that fails")
@@ -109,7 +106,7 @@ func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolve
 func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept, error) {
 	said := a.Judgement
 	if len(said.HeadSessions) == 0 {
-		return a, ErrNoSessions
+		return a, errors.New("the report holds no measured sessions; check again, or name another report")
 	}
 	dir, err := a.Dir()
 	if err != nil {

@@ -16,9 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
-// DeviceCodeSchema names the JSON form of [DeviceCode].
-const DeviceCodeSchema = "nsgate.code/1"
-
 // DeviceCode lists the kernels in files with device code.
 type DeviceCode struct {
 	Schema string              `json:"schema"`
@@ -48,7 +45,7 @@ func HoldsDeviceCode(path string) bool {
 
 // readAll reads the device code that the patterns name, as [devicecode.Find] does.
 func (c CodeFiles) readAll() (*DeviceCode, error) {
-	out := &DeviceCode{Schema: DeviceCodeSchema, Code: []devicecode.Kernel{}, Lines: map[string][]devicecode.Line{}}
+	out := &DeviceCode{Schema: "nsgate.code/1", Code: []devicecode.Kernel{}, Lines: map[string][]devicecode.Line{}}
 	note := func(u *devicecode.Unreadable) {
 		out.Unreadable = append(out.Unreadable, u.Error())
 		out.First = cmp.Or(out.First, u)

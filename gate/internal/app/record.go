@@ -97,7 +97,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for i := range head {
 		head[i].Reason = c.Reason
 	}
-	out, err := c.store(ctx, head, all.typical)
+	out, err := c.store(head, all.typical)
 	if err == nil {
 		out.Workload, out.Suggested = c.Workload, suggest(all.printed)
 		if len(out.Files) > 0 {
@@ -230,7 +230,7 @@ func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measur
 }
 
 // store adds sessions to the baseline of their GPU, all or none, and the typical step of the one with times.
-func (c *Record) store(ctx context.Context, head []model.Session, typical *model.Drawing) (*Recorded, error) {
+func (c *Record) store(head []model.Session, typical *model.Drawing) (*Recorded, error) {
 	dir := baseline.Dir(c.Root, c.Workload, head[len(head)-1].GPU)
 	out := &Recorded{Dir: dir}
 	for _, p := range model.Profilers(head) {
@@ -242,9 +242,6 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 		if p != "" && len(model.Timed(own)) > 0 {
 			out.Noise = calibrate.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
 		}
-	}
-	if err := git.Outward(ctx, dir); err != nil {
-		return nil, err
 	}
 	added, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry

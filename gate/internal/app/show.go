@@ -13,7 +13,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
@@ -142,9 +141,6 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
 	_, sessions, err := opened(ctx, tools, rule, path)
 	if err != nil {
-		return nil, err
-	}
-	if err := git.Outward(ctx, dir); err != nil {
 		return nil, err
 	}
 	_, err = baseline.Add(dir, func(old *baseline.Baseline) ([]baseline.Entry, error) {

@@ -203,9 +203,6 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 		return "", err
 	}
 	id = found.ID
-	if err := git.Outward(ctx, b.Dir); err != nil {
-		return "", err
-	}
 	here, _ := commit(ctx)
 	added, err := baseline.Add(b.Dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		for i, standing := range b.Standings() {

@@ -245,9 +245,9 @@ func (v *checkOptions) request(ctx context.Context, e *env, workload []string) (
 		}
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
 		m := j.Live
+		m.Partial = len(jobs) == 1
 		switch {
 		case j.Way().Timed:
-			m.Partial = len(jobs) == 1
 			if c.Base == nil {
 				m.Step, m.Warmup = j.Baselines.Alike(j.Rule)
 			}
@@ -256,7 +256,6 @@ func (v *checkOptions) request(ctx context.Context, e *env, workload []string) (
 				m.Selection.Metrics = j.Policy.RawMetrics()
 			}
 		case j.Way().Counts:
-			m.Partial = len(jobs) == 1
 			if err := v.counted(ctx, c, j); err != nil {
 				return nil, err
 			}
@@ -315,7 +314,11 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 		if w.Baseline != "" && v.against == "" && checks[i].Base == nil && e.reviewed() == nil {
 			committed = append(committed, w.Baseline)
 		}
-		add := result.Addition{Next: others(w, checks[i])}
+		// The report does not depend on where nsgate was started, and accept is about committed baselines.
+		add := result.Addition{Next: others(w, checks[i]), Baseline: app.Placed(w.Baseline)}
+		if v.against != "" {
+			add.Local = &result.Basis{Against: app.AgainstLocal}
+		}
 		if w.Measured != nil && v.patch != "" {
 			add.First = func(step string) string { return withWay(v.apply(), step) }
 		}
@@ -341,13 +344,6 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 		add.Warnings = []string{warning}
 	}
 	r.Append(add)
-	for _, w := range r.Each() {
-		own := result.Addition{Baseline: app.Placed(w.Baseline)} // wherever nsgate was started
-		if v.against != "" {
-			own.Local = &result.Basis{Against: app.AgainstLocal} // accept is about committed baselines
-		}
-		w.Append(own)
-	}
 	x.saved = saveLast(e.ctx, r)
 	for _, w := range r.Each() {
 		if v.against == "" {

@@ -352,10 +352,7 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 	if strings.Contains(word, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	var out []string
-	for _, f := range report.Formats(report.Report) {
-		out = append(out, f+"=")
-	}
+	out := measure.Map(report.Formats(report.Report), func(f string) string { return f + "=" })
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 

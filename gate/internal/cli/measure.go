@@ -22,7 +22,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
-	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -73,41 +72,6 @@ type running struct {
 	allowBusy    bool    `flag:"allow-busy"`
 	keepProfiles string  `flag:"keep-profiles"`
 	trial
-}
-
-// trial is the option of a command that can print what it would do.
-type trial struct {
-	dryRun bool `flag:"dry-run"`
-}
-
-// really does something that a dry run leaves out.
-func (t *trial) really(do func() error) error {
-	if t.dryRun {
-		return nil
-	}
-	return do()
-}
-
-// plan is a command on a workload that is ready to run, with the lines of a shell that it would run.
-type plan interface {
-	Name() string
-	Commands(context.Context) []string
-}
-
-// shown prints the commands of plans in a dry run, each under its name where there are several, and reports whether
-// this is one.
-func shown[P plan](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
-	for _, p := range plans {
-		if !t.dryRun {
-			return false, nil
-		}
-		if several {
-			fmt.Fprintln(e.Out, "# workload", p.Name())
-		}
-		_, wrong := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(p.Commands(ctx), "\n"))
-		err = cmp.Or(err, wrong)
-	}
-	return true, err
 }
 
 // job is a workload that is about to be measured.
@@ -222,7 +186,10 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 		own.GPUMetrics = own.GPUMetrics || j.Policy.Wants(measure.BySampling)
 	}
 	own.Usual = j.Baselines.Longest()
-	own.Timeout = j.timeout()
+	own.Timeout = max(w.Timeout, 0) // negative for none
+	if w.Timeout == 0 {
+		own.Timeout = j.Baselines.Timeout()
+	}
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
@@ -260,14 +227,6 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	}
 	j.Live.Unprofiled, err = v.share(j, cmp.Or(v.runs.First, j.looks[0]))
 	return err
-}
-
-// timeout is that of a run, as the workload says or the baseline has taught; 0 for none, which is negative there.
-func (j *job) timeout() time.Duration {
-	if j.set.Timeout == 0 {
-		return j.Baselines.Timeout()
-	}
-	return max(j.set.Timeout, 0)
 }
 
 // stops are the signals that stop a server, by their names in the policy.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // acting is where a flag acts, in brackets behind its name in help/flags.txt: always, or in some of the modes below.
@@ -88,4 +91,39 @@ func (v *given) idle(e *env, in []string) (wrong error) {
 			strings.Join(unseen, ", "))
 	}
 	return wrong
+}
+
+// trial is the option of a command that can print what it would do.
+type trial struct {
+	dryRun bool `flag:"dry-run"`
+}
+
+// really does something that a dry run leaves out.
+func (t *trial) really(do func() error) error {
+	if t.dryRun {
+		return nil
+	}
+	return do()
+}
+
+// plan is a command on a workload that is ready to run, with the lines of a shell that it would run.
+type plan interface {
+	Name() string
+	Commands(context.Context) []string
+}
+
+// shown prints the commands of plans in a dry run, each under its name where there are several, and reports whether
+// this is one.
+func shown[P plan](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
+	for _, p := range plans {
+		if !t.dryRun {
+			return false, nil
+		}
+		if several {
+			fmt.Fprintln(e.Out, "# workload", p.Name())
+		}
+		_, wrong := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(p.Commands(ctx), "\n"))
+		err = cmp.Or(err, wrong)
+	}
+	return true, err
 }
