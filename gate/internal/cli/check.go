@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -476,33 +475,4 @@ func others(r *result.Report, c *app.Check) []string {
 		return nil
 	}
 	return []string{meant("--workload ", c.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
-}
-
-// untestable is the exit code that makes git bisect run skip a commit. Others from 1 to 127 call it bad.
-const untestable = 125
-
-// forGit gives an error the exit code for git bisect run, which skips everything but a pass and a regression.
-func forGit(ctx context.Context, r *result.Report, err error) error {
-	failed := (*exit)(nil)
-	switch {
-	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
-		return err
-	case err == nil && (r == nil || !r.Undecided):
-		return nil
-	case errors.As(err, &failed):
-		return &exit{code: untestable, err: failed.err}
-	}
-	return &exit{code: untestable, err: err}
-}
-
-// misused is the error of a wrong flag. It is no reason for git bisect run to call a commit bad.
-func (e *env) misused(err error) error {
-	line := e.line
-	if at := slices.Index(line, "--"); at >= 0 { // the workload's flags are its own
-		line = line[:at]
-	}
-	if slices.Contains(line, "--bisect") {
-		return &exit{code: untestable, err: err}
-	}
-	return err
 }

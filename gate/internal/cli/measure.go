@@ -10,10 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/bisect"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -341,92 +339,4 @@ func (v *running) gather(j *job) (dir string, err error) {
 		return "", usageError("--gather: %s is no directory", w.Gather)
 	}
 	return filepath.Abs(w.Gather) // the ranks may start elsewhere
-}
-
-type calibrateOptions struct {
-	running
-	printed
-	host bool `flag:"host"`
-}
-
-func (v *calibrateOptions) run(ctx context.Context, e *env, args arguments) error {
-	j, err := v.single(e, args.workload)
-	if err != nil {
-		return err
-	}
-	switch {
-	case v.onLine("allow-busy") && v.allowBusy:
-		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
-	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && j.Way().Live:
-		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",
-			source(v.fs, "runs"), v.runs.First, app.FewestCalibrated)
-	}
-	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs.Most, Runs: v.runs.First, Host: v.host}
-	if v.fs.Changed("unprofiled") {
-		j.Live.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
-	}
-	if dry, err := shown(ctx, e, &v.trial, false, c); dry {
-		return err
-	}
-	answer, err := c.Run(ctx)
-	if err != nil {
-		return err
-	}
-	if len(answer.Next) > 0 {
-		answer.Next[0] = WayOut(model.Kind(answer.ReasonKey), answer.Next[0])
-	}
-	if err := render(e, &v.printed, answer); err != nil {
-		return err
-	}
-	if !answer.Sound {
-		return &exit{code: refused(answer.ReasonKey)}
-	}
-	return nil
-}
-
-type bisectOptions struct {
-	running
-	printed
-	script  string        `flag:"build,single"`
-	kernel  string        `flag:"kernel"`
-	metric  string        `flag:"metric"`
-	maxTime time.Duration `flag:"max-time"`
-	explain string        `flag:"explain" words:"auto always never"`
-}
-
-func (v *bisectOptions) run(ctx context.Context, e *env, args arguments) error {
-	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
-		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
-	}
-	j, err := v.single(e, args.workload)
-	if err != nil {
-		return err
-	}
-	for _, text := range v.looser {
-		fmt.Fprintln(e.Err, "nsgate:", text)
-	}
-	search := &bisect.Bisect{
-		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
-		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.maxTime, 0), Explain: app.Explain(v.explain),
-		Getenv:  e.getenv,
-		Version: versionLine(),
-	}
-	if dry, err := shown(ctx, e, &v.trial, false, search); dry {
-		return err
-	}
-	b, err := search.Run(ctx)
-	if err != nil {
-		return err
-	}
-	if err := render(e, &v.printed, b); err != nil {
-		return err
-	}
-	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {
-		code := ExitNoVerdict
-		if b.Ends != nil {
-			code = refused(b.Ends.ReasonKey)
-		}
-		return &exit{code: code}
-	}
-	return nil
 }
