@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -225,21 +226,14 @@ func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	has, had := subjects(*head), subjects(live...)
 	old := m.findings(a.changed())
 	for x := range had {
-		if x.Scope == measure.ScopeKernel && !has[x] && old[x.Name] {
+		if !has[x] && (m.moved[x] || x.Scope == measure.ScopeKernel && old[x.Name]) {
 			m.gone[x] = true
 		}
 	}
+	maps.DeleteFunc(m.moved, func(x measure.Subject, _ bool) bool { return !has[x] })
 	for x := range has {
 		if x.Scope == measure.ScopeKernel && !had[x] && len(live) > 0 && !a.Improved {
 			m.moved[x] = true
-		}
-	}
-	for x := range m.moved {
-		if !has[x] {
-			delete(m.moved, x)
-			if had[x] {
-				m.gone[x] = true
-			}
 		}
 	}
 	for _, s := range append(slices.Clone(live), *head) {

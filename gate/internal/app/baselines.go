@@ -219,15 +219,17 @@ func (b Baselines) Near(ctx context.Context, m *Live) Baselines {
 	return b.Here(m.Models(ctx))
 }
 
+// sessions are those of all baselines.
+func (b Baselines) sessions() (all []model.Session) {
+	for _, x := range b {
+		all = append(all, x.Sessions...)
+	}
+	return all
+}
+
 // Profilers names what the baselines were measured with.
 func (b Baselines) Profilers() string {
-	var names []string
-	for _, x := range b {
-		for _, p := range model.Profilers(x.Sessions) {
-			names = append(names, string(p))
-		}
-	}
-	return List(names)
+	return List(measure.Map(model.Profilers(b.sessions()), func(p model.Profiler) string { return string(p) }))
 }
 
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 if unknown.
@@ -241,10 +243,8 @@ func (b Baselines) Timeout() time.Duration {
 
 // Longest is how long the longest run of the baselines took, 0 where that is not known.
 func (b Baselines) Longest() (longest time.Duration) {
-	for _, x := range b {
-		for i := range x.Sessions {
-			longest = max(longest, x.Sessions[i].Longest)
-		}
+	for _, s := range b.sessions() {
+		longest = max(longest, s.Longest)
 	}
 	return longest
 }
@@ -259,11 +259,9 @@ func (b Baselines) Alike(r profile.Rule) (step, warmup string) {
 
 // Newest is the newest session of all, the zero value where there is none.
 func (b Baselines) Newest() (newest model.Session) {
-	for _, x := range b {
-		for _, s := range x.Sessions {
-			if !s.Start.Before(newest.Start) {
-				newest = s
-			}
+	for _, s := range b.sessions() {
+		if !s.Start.Before(newest.Start) {
+			newest = s
 		}
 	}
 	return newest

@@ -389,9 +389,5 @@ func (c *Check) nameKernels(ctx context.Context) {
 	if !c.Way().Counts || len(c.Live.Selection.Kernels) > 0 {
 		return
 	}
-	var all []model.Session
-	for _, b := range c.own().Near(ctx, c.Live) {
-		all = append(all, b.Sessions...)
-	}
-	c.Live.Selection.Kernels = kernels(all)
+	c.Live.Selection.Kernels = kernels(c.own().Near(ctx, c.Live).sessions())
 }

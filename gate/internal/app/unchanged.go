@@ -132,14 +132,7 @@ func otherwise(s *model.Session, gpu device.GPU, inputs *Inputs, kernels []devic
 
 // RunCode compares the device code here with that of the baselines' newest session, without a GPU.
 func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
-	var base []model.Session
-	for _, b := range c.Baselines {
-		for _, s := range b.Sessions {
-			if s.Code != nil {
-				base = append(base, s)
-			}
-		}
-	}
+	base := slices.DeleteFunc(c.Baselines.sessions(), func(s model.Session) bool { return s.Code == nil })
 	in := decide.Input{Baseline: base, Policy: c.Policy}
 	kernels, err := c.Code.read(ctx)
 	switch {
@@ -147,7 +140,7 @@ func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
 	case kernels == nil:
 		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
 			"workload %s names no files with device code", c.Workload)
-	case base == nil:
+	case len(base) == 0:
 		err = model.Refuse(model.NoCode, "record the baseline again",
 			"the baseline of workload %s holds no device code", c.Workload)
 	}

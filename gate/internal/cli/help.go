@@ -357,15 +357,12 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 }
 
 func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	file := ""
-	if p, err := readPolicy(""); err == nil {
-		file = p.File
-		for _, w := range p.Workloads {
-			names = append(names, w.Name)
-		}
+	p, err := readPolicy("")
+	if err != nil {
+		p = thresholds.Default()
 	}
-	names = append(names, app.WorkloadsIn(baselineRoot("", file))...)
+	names := measure.Map(p.Workloads, func(w thresholds.Workload) string { return w.Name })
+	names = append(names, app.WorkloadsIn(baselineRoot("", p.File))...)
 	slices.Sort(names)
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
