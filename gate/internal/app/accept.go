@@ -121,7 +121,8 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	}
 	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" &&
 		!strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
-		out = append(out, notAcceptable("check again here", "the report is of commit %s, and %s is checked out", of, here))
+		out = append(out, notAcceptable("check again here",
+			"the report is of commit %s, and %s is checked out", of, here))
 	}
 	return out
 }

@@ -91,9 +91,9 @@ func (b *bisection) findLine(ctx context.Context) error {
 	if good == bad {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
-	lines := app.Ask(ctx, "", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s",
-		good+".."+bad)
-	all := app.Ask(ctx, "", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
+	const format = "--format=%H%x00%an%x00%cI%x00%s"
+	lines := app.Ask(ctx, "", "log", "--reverse", "--first-parent", "--ancestry-path", format, good+".."+bad)
+	all := app.Ask(ctx, "", "log", "-1", format, good)
 	if lines == "" {
 		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good,
 			b.Bad)

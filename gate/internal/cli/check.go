@@ -381,7 +381,8 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 		w.Append(result.Addition{Gate: gate})
 	}
 	if slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Gate.Way == result.Accepted }) {
-		warn(r, "accepted ("+label+"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+		warn(r, "accepted ("+label+
+			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
 	}
 }
 

@@ -106,19 +106,19 @@ func (t *trial) really(do func() error) error {
 	return do()
 }
 
-// plan is a command on a workload that is ready to run, with the lines of a shell that it would run.
-type plan interface {
+// planned is a command on a workload that is ready to run, with the lines of a shell that it would run.
+type planned interface {
 	Name() string
 	Commands(context.Context) []string
 }
 
 // shown prints the commands of plans in a dry run, each under its name where there are several, and reports whether
 // this is one.
-func shown[P plan](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
+func shown[P planned](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
+	if !t.dryRun {
+		return false, nil
+	}
 	for _, p := range plans {
-		if !t.dryRun {
-			return false, nil
-		}
 		if several {
 			fmt.Fprintln(e.Out, "# workload", p.Name())
 		}

@@ -62,8 +62,9 @@ func (r *Report) Append(x Addition) {
 	if x.Uncalled {
 		r.Calls = nil
 	}
-	r.Workload, r.Baseline, r.Gate = cmp.Or(x.Workload, r.Workload), cmp.Or(x.Baseline, r.Baseline), cmp.Or(x.Gate, r.Gate)
-	r.Reproduce, r.Accept, r.Calls = cmp.Or(x.Reproduce, r.Reproduce), cmp.Or(x.Accept, r.Accept), cmp.Or(x.Calls, r.Calls)
+	r.Workload, r.Baseline = cmp.Or(x.Workload, r.Workload), cmp.Or(x.Baseline, r.Baseline)
+	r.Reproduce, r.Accept = cmp.Or(x.Reproduce, r.Reproduce), cmp.Or(x.Accept, r.Accept)
+	r.Gate, r.Calls = cmp.Or(x.Gate, r.Gate), cmp.Or(x.Calls, r.Calls)
 	r.Spent, r.Drawn, r.Measured = cmp.Or(x.Spent, r.Spent), cmp.Or(x.Drawn, r.Drawn), cmp.Or(x.Measured, r.Measured)
 	if x.Basis != nil {
 		x.Basis(r.Basis)

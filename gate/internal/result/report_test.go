@@ -2,6 +2,7 @@ package result
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +90,27 @@ func TestCauseName(t *testing.T) {
 		if got := CauseName(class); got != want {
 			t.Errorf("%s is %q, want %q", class, got, want)
 		}
+	}
+}
+
+// What is added to a report comes behind what it has, doubts in front of warnings; an empty addition changes nothing.
+func TestAppend(t *testing.T) {
+	before := Report{Verdict: Fail, Reason: "slower", Workload: "w", Baseline: "b", Reproduce: "r", Accept: "a",
+		Next: []string{"mend it"}, Warnings: []string{"old"}, Calls: &Calls{Runs: "more"}, Basis: &Basis{Look: 1}}
+	r := before
+	r.Append(Addition{})
+	if !reflect.DeepEqual(r, before) {
+		t.Errorf("an empty addition gives %+v", r)
+	}
+	r.Append(Addition{Workload: "v", Doubts: []Remark{{Key: "k", Sentence: "doubt"}}, Warnings: []string{"new"},
+		First: strings.ToUpper, Next: []string{"again"}, Basis: func(b *Basis) { b.Look = 2 }})
+	warnings, next := []string{"old", "doubt", "new"}, []string{"MEND IT", "again"}
+	if r.Workload != "v" || r.Baseline != "b" || r.Basis.Look != 2 || r.Verdict != Fail ||
+		!slices.Equal(r.Warnings, warnings) || !slices.Equal(r.Next, next) {
+		t.Errorf("%+v", r)
+	}
+	r.Append(Addition{Only: "check again", Uncalled: true, Local: true})
+	if !slices.Equal(r.Next, []string{"check again"}) || r.Calls != nil || r.Baseline != "" || r.Basis != nil {
+		t.Errorf("%+v", r)
 	}
 }
