@@ -109,8 +109,9 @@ func TestAppend(t *testing.T) {
 		!slices.Equal(r.Warnings, warnings) || !slices.Equal(r.Next, next) {
 		t.Errorf("%+v", r)
 	}
-	r.Append(Addition{Only: "check again", Uncalled: true, Local: true})
-	if !slices.Equal(r.Next, []string{"check again"}) || r.Calls != nil || r.Baseline != "" || r.Basis != nil {
+	local := &Basis{Against: "local"}
+	r.Append(Addition{Only: "check again", Uncalled: true, Local: local})
+	if !slices.Equal(r.Next, []string{"check again"}) || r.Calls != nil || r.Baseline != "" || r.Basis != local {
 		t.Errorf("%+v", r)
 	}
 }
