@@ -109,6 +109,8 @@ func TestDo(t *testing.T) {
 			"mean_ttft_ms", measure.Duration, 1, 2)}},
 		{"benchmark row", "memory", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "BM_x/1",
 			measure.Memory, 1, 2)}},
+		{"benchmark row", "ratio", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "x", measure.Ratio,
+			1, 2)}},
 		{"benchmark row", "profiled", Failure{}, []*result.Finding{profiled}},
 		{"benchmark row", "", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "BM_x/1", measure.Duration,
 			1, 2)}},
