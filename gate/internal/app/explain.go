@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -253,7 +252,7 @@ func single(sessions []model.Session, names []string) bool {
 // where there is one.
 func (x *explanation) explainRow(ctx context.Context, i int) error {
 	f := &x.report.Findings[i]
-	arguments, err := bench.Filter(x.live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)
+	arguments, err := filterOf(x.live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ type Live struct {
 	// Unprofiled is how many unprofiled runs to take for each profiled one, interleaved with them: 1 for as many.
 	Unprofiled float64
 	Way        Way
-	Filter     []string // of [bench.Filter]
+	Filter     []string // of [filterOf]
 	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them.
 	Bounds []thresholds.Rule
 	// Selection says which launches are counted: of all kernels where it names none. The build, timeout and busy GPU

@@ -43,7 +43,7 @@ func (c *Check) further(r *result.Report) func(context.Context, int, *Build) (*M
 // filtered takes runs in which the harness executes these rows alone.
 func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness string, rows []string) (*Measurement,
 	error) {
-	arguments, err := bench.Filter(c.Live.Filter, harness, rows...)
+	arguments, err := filterOf(c.Live.Filter, harness, rows...)
 	if err != nil {
 		return nil, err
 	}

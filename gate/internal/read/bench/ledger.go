@@ -53,8 +53,8 @@ type numbers struct {
 	depth map[[2]string]int
 }
 
-// add adds the numbers of a value: names are the keys around it. Numbers in the attributes of an element of XML have
-// their names, that of a property its own.
+// add adds the numbers of a value, of those in one list the first: names are the keys around it. Numbers in the
+// attributes of an element of XML have their names, that of a property its own.
 func (n *numbers) add(v any, names ...string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -85,8 +85,13 @@ func (n *numbers) add(v any, names ...string) {
 			}
 		}
 	case []any:
+		some := false
 		for _, inner := range v {
-			n.add(inner, names...)
+			_, number := inner.(float64)
+			if !number || !some {
+				n.add(inner, names...)
+			}
+			some = some || number
 		}
 	case float64:
 		if i := len(names); i > 0 {

@@ -111,14 +111,14 @@ func Processes(files []model.Session) (runs []model.Session, settings []string, 
 // nameSuites sorts the rows of a session, and puts the suite before the names of tests that several suites of JUnit
 // have.
 func nameSuites(s *model.Session) {
-	suite, several := map[measure.Subject]string{}, map[measure.Subject]bool{}
-	for _, x := range s.Series {
-		of, known := suite[x.Subject]
-		several[x.Subject] = several[x.Subject] || known && of != x.Role
-		suite[x.Subject] = x.Role
-	}
-	for i := range s.Series {
-		if x := &s.Series[i]; several[x.Subject] {
+	s.SortSeries()
+	for from, to := 0, 0; from < len(s.Series); from = to {
+		several := false
+		for to = from; to < len(s.Series) && s.Series[to].Subject == s.Series[from].Subject; to++ {
+			several = several || s.Series[to].Role != s.Series[from].Role
+		}
+		for i := from; i < to && several; i++ {
+			x := &s.Series[i]
 			x.Subject.Name, x.Role = InSuite(x.Role, x.Subject.Name), ""
 		}
 	}

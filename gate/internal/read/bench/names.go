@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,25 +10,20 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
 )
 
-// spellings are the numbers of load generators, a line each: the metric, and the names without statistic and unit, the
-// first of which is that of the row. Failures are a value; settings and totals have no metric.
-var spellings = sync.OnceValue(func() (lines [][]string) {
-	for line := range strings.Lines(string(must(sources.ReadFile("formats/names.txt")))) {
-		lines = append(lines, strings.Fields(line))
-	}
-	return lines
-})
-
-// spelled are the lines of [spellings] by name.
-var spelled = sync.OnceValue(func() map[string][]string {
+// spellings are the numbers of load generators by their names without statistic and unit: of each the metric and all
+// its names, the first of which is that of the row. Failures are a value; settings and totals have no metric.
+var spellings = sync.OnceValue(func() map[string][]string {
 	of := map[string][]string{}
-	for _, line := range spellings() {
-		for _, name := range line[1:] {
-			of[name] = line
+	for line := range strings.Lines(string(must(sources.ReadFile(namesFile)))) {
+		words := strings.Fields(line)
+		for _, name := range words[1:] {
+			of[name] = words
 		}
 	}
 	return of
 })
+
+const namesFile = "formats/names.txt"
 
 // servingName matches a name in its parts: a statistic before or behind, and a unit of time.
 var servingName = input.Pattern(`^(?:(` + statistics + `)_)?(.+?)(?:_(` + statistics + `))?` +
@@ -56,7 +52,7 @@ func meaningOf(name string) map[string]any {
 	if part == nil {
 		return nil
 	}
-	statistic, unit, line := part[1]+part[3]+part[5], part[4], spelled()[part[2]]
+	statistic, unit, line := part[1]+part[3]+part[5], part[4], spellings()[part[2]]
 	if line == nil || len(statistic) > max(len(part[1]), len(part[3]), len(part[5])) {
 		return nil
 	}
@@ -96,12 +92,11 @@ var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_
 
 // knownNames says which names a file of one's own may have.
 func knownNames() string {
-	var names []string
-	for _, line := range spellings() {
-		if line[0] != "-" && line[0] != measure.Value.Name {
-			names = append(names, line[1:]...)
-		}
-	}
+	text := string(must(sources.ReadFile(namesFile)))
+	names := slices.DeleteFunc(strings.Fields(text), func(word string) bool {
+		line := spellings()[word]
+		return line == nil || line[0] == "-" || line[0] == measure.Value.Name
+	})
 	return "Latencies need a unit (p99_ttft_ms); known are " + strings.Join(names, ", ")
 }
 

@@ -134,25 +134,41 @@ func (c Code) First(value any, variables ...any) any {
 func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	outputs, ended := make(chan any, 64), make(chan error, 1)
+	outputs := make(chan any, 64)
 	go func() {
+		defer close(outputs)
+		give := func(v any) bool {
+			select {
+			case outputs <- v:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
 		defer func() {
 			if p := recover(); p != nil {
-				ended <- fmt.Errorf("%v", p)
+				give(fmt.Errorf("%v", p))
 			}
 		}()
-		ended <- c.outputs(ctx, value, outputs, variables)
+		next := c.code.RunWithContext(ctx, value, variables...)
+		for v, more := next.Next(); more && give(v); v, more = next.Next() {
+		}
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	start, before := time.Now(), used()
+	start, before, seen := time.Now(), used(), 0
 	for {
 		select {
 		case v, more := <-outputs:
-			if !more {
-				return <-ended
-			}
-			if !each(v) {
+			err, failed := v.(error)
+			switch seen++; {
+			case !more:
+				return nil
+			case failed:
+				return errors.New(cut(err.Error(), mostSaid))
+			case seen > most:
+				return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
+			case !each(v):
 				return nil
 			}
 		case <-tick.C:
@@ -162,27 +178,6 @@ func (c Code) Run(value any, each func(output any) bool, variables ...any) error
 			case used() > before+max(largest, before): // garbage is as much as what is held
 				return ErrBounds(fmt.Sprintf("takes more than %d MB of memory", largest>>20))
 			}
-		}
-	}
-}
-
-func (c Code) outputs(ctx context.Context, value any, to chan<- any, variables []any) error {
-	defer close(to)
-	for n, next := 0, c.code.RunWithContext(ctx, value, variables...); ; n++ {
-		v, ok := next.Next()
-		if !ok {
-			return nil
-		}
-		if err, failed := v.(error); failed {
-			return errors.New(cut(err.Error(), mostSaid))
-		}
-		if n == most {
-			return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
-		}
-		select {
-		case to <- v:
-		case <-ctx.Done():
-			return nil
 		}
 	}
 }

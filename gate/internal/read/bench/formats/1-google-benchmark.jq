@@ -4,17 +4,18 @@ module {name: "google-benchmark", parts: "context", known: "(?:per_)?family_(?:i
 def is: ($columns | index("real_time") != null and index("time_unit") != null and index("name") != null)
   or (type == "object" and has("benchmarks") and ((.context | .num_cpus?) != null
     or (has("context") | not) and (.benchmarks[0]? | has("real_time")? and has("time_unit")?)));
+def run: if (.run_name // "") == "" then .name else .run_name end;
 def of_csv: {benchmarks: map({name, time_unit, real_time: (.real_time | num), error_message, skipped: (.error_occurred == "false"),
   error_occurred: (.error_occurred == "true")})};
 (arrays | . as $rows | $columns[] | select(test("^(?:name|iterations|(?:real|cpu)_time|time_unit|(?:bytes|items)_per_second|label|error_.*)$") | not) as $c
   | select(any($rows[]; .[$c] | num | type == "number")) | {row: $c, left_out: "unknown name"}),
 (if type == "array" then of_csv else . end | (.context | objects | {host: .host_name, start: .date}),
-((.benchmarks // []) as $all | (if any($all[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else {} end) as $names
-| [$all[] | if .run_type == null then ((.name | capture("^(?<run>.*)_(?<part>mean|median|stddev|cv|BigO|RMS)$")) // null) as $p
-      | if $p and ($names[$p.run + "_stddev"] or $names[$p.run + "_RMS"])
-        then . + {run_name: $p.run, run_type: "aggregate", aggregate_name: $p.part} else . end else . end
-    | if (.run_name // "") == "" then .run_name = .name else . end] as $all | ([$all[] | select(.run_type != "aggregate") | .run_name] | counts) as $single
-| ([$all[] | select(.aggregate_name == "median") | .run_name] | counts) as $median | $all[] | .run_name as $row
+((.benchmarks // []) as $all | (if any($all[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else null end) as $names
+| (if $names then [$all[] | ((.name | capture("^(?<run>.*)_(?<part>mean|median|stddev|cv|BigO|RMS)$")) // null) as $p
+      | if .run_type == null and $p and ($names[$p.run + "_stddev"] or $names[$p.run + "_RMS"])
+        then . + {run_name: $p.run, run_type: "aggregate", aggregate_name: $p.part} else . end] else $all end) as $all
+| [$all[] | select(.run_type == "aggregate")] as $aggregates | ([$aggregates[] | select(.aggregate_name == "median") | run] | counts) as $median
+| (if $aggregates == [] then {} else [$all[] | select(.run_type != "aggregate") | run] | counts end) as $single | $all[] | run as $row
 | if .error_occurred then {row: $row, failed: (.error_message // "")} elif .skipped then {row: $row, skipped: true}
   elif .run_type == "aggregate" and ($single[$row] or .aggregate_name != if $median[$row] then "median" else "mean" end) then empty
   elif .real_time == null then {refuse: "\($file): \($row | quote) has no real_time"}

@@ -1,4 +1,4 @@
-package bench
+package app
 
 import (
 	"slices"
@@ -25,7 +25,7 @@ func TestFilter(t *testing.T) {
 		{"nvbench", "a T=\x1b[0m\n", nil},
 	} {
 		arguments := []string{"-k", "^{}$"}
-		got, err := Filter(arguments, tt.harness, tt.row)
+		got, err := filterOf(arguments, tt.harness, tt.row)
 		if (err != nil) != (tt.want == nil) || err == nil && !slices.Equal(got[1:], tt.want) {
 			t.Errorf("%s %q: %q, %v; want %q", tt.harness, tt.row, got, err, tt.want)
 		}
@@ -33,7 +33,7 @@ func TestFilter(t *testing.T) {
 			t.Fatal("the arguments were changed")
 		}
 	}
-	if got, err := Filter(nil, "nvbench", "-all"); got != nil || err != nil {
+	if got, err := filterOf(nil, "nvbench", "-all"); got != nil || err != nil {
 		t.Error(got, err)
 	}
 }
@@ -47,20 +47,20 @@ func TestFilterOfRows(t *testing.T) {
 		{"google-benchmark", "^{}$", []string{`^(a\.b|c)$`}},
 		{"nvbench", "-b={}", []string{"-b=a.b", "-b=c"}},
 	} {
-		got, err := Filter([]string{tt.arguments}, tt.harness, "a.b", "c", "c")
+		got, err := filterOf([]string{tt.arguments}, tt.harness, "a.b", "c", "c")
 		if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, %v; want %q", tt.harness, got, err, tt.want)
 		}
 	}
 	rows := []string{"reduce.sum T{ct}=I8 Elements{io}=65536 Array_Size=3",
 		"reduce.sum T{ct}=I8 Block=[1,2] x=-0.5 GPU 1"}
-	got, err := Filter([]string{"-b", "{}"}, "nvbench", rows...)
+	got, err := filterOf([]string{"-b", "{}"}, "nvbench", rows...)
 	want := "-b reduce.sum -a T{ct}=I8 -a Elements{io}=65536 -b reduce.sum -a T{ct}=I8 -a x=-0.5"
 	if err != nil || strings.Join(got, " ") != want {
 		t.Errorf("rows of nvbench: %q, %v", got, err)
 	}
 	names := slices.Repeat([]string{strings.Repeat("n", 1000)}, 100)
-	if got, err := Filter([]string{"{}"}, "nvbench", names...); err == nil {
+	if got, err := filterOf([]string{"{}"}, "nvbench", names...); err == nil {
 		t.Errorf("%d arguments of names that are too long", len(got))
 	}
 }
