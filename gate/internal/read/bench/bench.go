@@ -42,7 +42,7 @@ func Sniff(head []byte, json bool) bool {
 		return false
 	}
 	d, f, _ := detect(head, "", "")
-	return f != nil && (!json || d.err == nil || d.err == errCut)
+	return f != nil && f != flat() && (!json || d.err == nil || d.err == errCut)
 }
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the
@@ -57,11 +57,14 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 			largest>>20)
 	}
 	d, f, err := detect(text, name, own)
-	if err == nil && f == nil {
-		err = unread(text, name, &d)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case f == nil && d.err != nil && d.columns != nil:
+		return nil, d.refusal(name, nil)
+	case f == nil:
+		return nil, model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows",
+			name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
 		units: map[[3]string]unit{}}
@@ -79,7 +82,7 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 		}, variables(d, name, beside)...)
 	}
 	switch kind := model.KindOf(r.err); {
-	case d.err != nil && kind != model.OtherFormat && kind != model.TooLarge:
+	case d.err != nil && !slices.Contains([]model.Kind{model.OtherFormat, model.NoMeasurement, model.TooLarge}, kind):
 		return nil, d.refusal(name, f)
 	case err != nil && own == "" && !errors.As(err, new(filter.ErrBounds)):
 		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
@@ -94,44 +97,13 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 	return r.sessions()
 }
 
-// unread is the refusal of a file that has the form of no harness.
-func unread(text []byte, name string, d *document) error {
-	switch err := Unknown(text, name); {
-	case err != nil:
-		return err
-	case d.err != nil && d.columns != nil:
-		return d.refusal(name, nil)
-	}
-	return model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows", name)
-}
-
-// Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: flat JSON
-// objects with numbers. It is nil for any other file.
+// Unknown is the refusal of a file of [flat], nil for any other file.
 func Unknown(text []byte, file string) error {
-	value, some := parse(text).value, false
-	all, several := value.([]any)
-	if !several {
-		all = []any{value}
-	}
-	for _, v := range all {
-		f, _ := v.(map[string]any)
-		for name, v := range f {
-			switch v.(type) {
-			case map[string]any, []any:
-				return nil
-			case float64:
-				some = some || name != "Type" // of an event of a profiler
-			}
-		}
-	}
-	switch {
-	case !some:
+	if _, f, _ := detect(text, file, ""); f != flat() {
 		return nil
-	case several:
-		return model.Refuse(model.OtherFormat, sayWhat, "%s is JSON of no benchmark harness that nsgate knows", file)
 	}
-	return model.Refuse(model.NoMeasurement, "rename its numbers, or say with rows what they are. "+knownNames(),
-		"%s holds no metric by a known name", file)
+	_, err := read(bytes.NewReader(text), file, "")
+	return err
 }
 
 // sessions are the loads of the file. One that stands in it several times is of several processes.

@@ -47,31 +47,45 @@ func variables(d document, file string, beside any) []any {
 	return []any{filepath.ToSlash(file), append([]any{}, d.columns...), d.comma, beside}
 }
 
-// formats are those of harnesses, each parsed when it is first asked for.
+// embedded is a format by the name of its file, parsed when it is first asked for.
+func embedded(name string) func() *format {
+	return sync.OnceValue(func() *format {
+		p := must(library().Parse(string(must(sources.ReadFile("formats/" + name)))))
+		f := &format{next: again, is: must(p.Function("is")), rows: sync.OnceValues(p.Compile),
+			ledger: sync.OnceValue(func() *ledger { return newLedger(p.Facts) })}
+		f.name, _ = p.Facts["name"].(string)
+		f.beside, _ = p.Facts["beside"].(string)
+		return f
+	})
+}
+
+// formats are those of harnesses.
 var formats = sync.OnceValue(func() (all []func() *format) {
 	for _, e := range must(sources.ReadDir("formats")) {
 		if name := e.Name(); name[0] <= '9' {
-			all = append(all, sync.OnceValue(func() *format {
-				p := must(library().Parse(string(must(sources.ReadFile("formats/" + name)))))
-				f := &format{next: again, is: must(p.Function("is")), rows: sync.OnceValues(p.Compile),
-					ledger: sync.OnceValue(func() *ledger { return newLedger(p.Facts) })}
-				f.name, _ = p.Facts["name"].(string)
-				f.beside, _ = p.Facts["beside"].(string)
-				return f
-			}))
+			all = append(all, embedded(name))
 		}
 	}
 	return all
 })
 
+// flat is no format of a harness: its rows are the refusal of a file that has the form of results and no metric by a
+// name that is known.
+var flat = embedded("flat.jq")
+
 // formatOf is the format of a document, the first whose filter says so; nil for none.
 func formatOf(d document, file string) *format {
 	for _, format := range formats() {
-		if f := format(); f.is.First(d.value, variables(d, file, nil)...) == true {
+		if f := format(); f.tells(d, file) {
 			return f
 		}
 	}
 	return nil
+}
+
+// tells reports whether a document is of the format.
+func (f *format) tells(d document, file string) bool {
+	return f.is.First(d.value, variables(d, file, nil)...) == true
 }
 
 // besideIt is the value of the file of JSON by the name of the format in the directory of a file or the one above, nil
@@ -101,7 +115,7 @@ const (
 // behind matches the first line of JSON or of a table behind those of a log.
 var behind = input.Pattern(`(?m)^(?:\{|\[\s*[\[{]|name,iterations,|build_commit,|Concurrency,|Request Rate,)`)
 
-// detect reads a text with the format that it has, nil for none, or with the filter of the user. A table, JSON or XML
+// detect reads a text with the format that it has, or [flat], nil for none, or with the filter of the user. A table, JSON or XML
 // that is none may be another text, or a log with results behind its lines.
 func detect(text []byte, file, own string) (d document, f *format, err error) {
 	d = parse(text)
@@ -135,6 +149,9 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 			if f = formatOf(rest, file); f != nil {
 				return rest, f, nil
 			}
+		}
+		if flat().tells(d, file) {
+			f = flat()
 		}
 	}
 	return d, f, nil
