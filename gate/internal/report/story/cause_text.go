@@ -214,6 +214,7 @@ func (r Row) changeText(of string, headed bool) string {
 		name += " " + r.Metric
 	}
 	base, head := r.F.Base, r.F.Head
+	headed = headed && (r.F.AtMost == nil || base <= *r.F.AtMost) // else no change broke the bound
 	switch {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + Quantity(head-base, r.F.Unit) + " longer" + of
@@ -223,7 +224,7 @@ func (r Row) changeText(of string, headed bool) string {
 	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:
 		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s",
 			measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
-		if what != "" {
+		if what != "" && r.F.Name != measure.Steps.Name {
 			return fmt.Sprintf(what, Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
 		}
 	case headed && r.F.Metric == measure.MeanStep.Name:
