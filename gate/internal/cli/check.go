@@ -431,8 +431,8 @@ func (v *checkOptions) baselined(c *app.Check, j *job) error {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
 	}
 	if v.against != "" {
-		return usageError("--against: nothing of workload %q is kept as %s; %snsgate check --workload %[1]s --save %[2]s "+
-			"keeps it", j.Workload, v.against, others)
+		return usageError("--against: nothing of workload %q is kept as %s; %snsgate check --workload %[1]s "+
+			"--save %[2]s keeps it", j.Workload, v.against, others)
 	}
 	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, "+
 		"or take what is measured with --patch FILE", j.Workload, j.Root, others)

@@ -370,8 +370,7 @@ func (f *Finding) OfSpeed() bool {
 
 // Condition reports whether the bound of a number that is no speed is broken, which comes before any change of speed.
 func (f *Finding) Condition() bool {
-	broken := f.AtLeast != nil && f.Head < *f.AtLeast || f.AtMost != nil && f.Head > *f.AtMost
-	return f.Fails() && !f.OfSpeed() && broken
+	return f.Fails() && !f.OfSpeed() && f.Bounded()
 }
 
 // Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.

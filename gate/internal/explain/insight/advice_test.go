@@ -112,6 +112,8 @@ func TestDo(t *testing.T) {
 		{"benchmark row", "ratio", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "x", measure.Ratio,
 			1, 2)}},
 		{"benchmark row", "profiled", Failure{}, []*result.Finding{profiled}},
+		{"benchmark row", "ratio", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "a over b",
+			measure.Ratio, 1, 2)}},
 		{"benchmark row", "", Failure{}, []*result.Finding{slowerBy(measure.ScopeBenchmark, "BM_x/1", measure.Duration,
 			1, 2)}},
 		{"section", "start-up", Failure{}, []*result.Finding{grown(measure.StartupTime)}},

@@ -76,7 +76,7 @@ func leftOut(sessions []model.Session, more ...model.LeftOut) (out []result.Rema
 	return out
 }
 
-// inSomeRuns are the rows of benchmark files, and the kernels of ncu, that a run of a session lacks and another has.
+// inSomeRuns are the rows of benchmark files, and counted kernels, that a run of a session lacks and another has.
 func inSomeRuns(sessions []model.Session) []string {
 	var names model.Interned[string]
 	for i := range sessions {

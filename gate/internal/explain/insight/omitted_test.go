@@ -16,7 +16,8 @@ func TestInSomeRuns(t *testing.T) {
 		m, _ := measure.MetricByName(metric)
 		s := model.Session{Runs: make([]model.Run, 2), Series: []model.Series{
 			{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "j"}, Metric: m, Values: []float64{1, 1}},
-			{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}, Metric: m, Values: []float64{1, math.NaN()}},
+			{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}, Metric: m,
+				Values: []float64{1, math.NaN()}},
 		}}
 		if got := inSomeRuns([]model.Session{s}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", metric, got, want)

@@ -172,7 +172,8 @@ func (v *Story) verdict() {
 
 // wayWords follow the verdict of a gate that does something else.
 var wayWords = map[result.Way]string{result.InShadow: ", IN SHADOW", result.Accepted: ", ACCEPTED",
-	result.FirstPasses: ", PASSES", result.FirstFails: ", FAILS", result.Interrupted: ", INTERRUPTED"}
+	result.FirstPasses: ", PASSES", result.NotMeasured: ", PASSES", result.FirstFails: ", FAILS",
+	result.Interrupted: ", INTERRUPTED"}
 
 func (v *Story) Icon() string {
 	return [...]string{Good: "✅", Doubtful: "⚠️", Bad: "❌"}[v.Tone]
