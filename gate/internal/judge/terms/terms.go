@@ -68,8 +68,9 @@ const NeighbourSD = 0.07
 //   - meanRow adds stallRow, which was 1.00 to 1.02 in 53 PyTorch runs on H200 and up to 1.20 on H100 hosts.
 //   - wallRow: start-up varies by tens of per cent between hosts. Batches and days assumed.
 //   - JobRow: two sessions of torchrun on one host differed by 18 and 65 % after the steps, 11 % before them.
-//   - jobStepRow, jobMeanRow: the steps of ten sessions of three runs of an unchanged torchrun job, two ranks on one host whose
-//     cores changed their speed by a factor of two from second to second, differed by 11 %, from 2.09 to 2.92 ms.
+//   - jobStepRow, jobMeanRow: the steps of ten sessions of three runs of an unchanged torchrun job, two ranks on one
+//     host whose cores changed their speed by a factor of two from second to second, differed by 11 %, from 2.09 to
+//     2.92 ms.
 //   - copies: up to 1.8 % in sessions of one GPU, 3 to 19 % between hosts, pageable ones most; memsets 4 and 10 %.
 //   - output, utilisationRow: as the step; of an output the GPU's part is 0.5 % and 1 %.
 //   - countRow: counts do not differ between hosts.

@@ -115,8 +115,8 @@ const (
 // behind matches the first line of JSON or of a table behind those of a log.
 var behind = input.Pattern(`(?m)^(?:\{|\[\s*[\[{]|name,iterations,|build_commit,|Concurrency,|Request Rate,)`)
 
-// detect reads a text with the format that it has, or [flat], nil for none, or with the filter of the user. A table, JSON or XML
-// that is none may be another text, or a log with results behind its lines.
+// detect reads a text with the format that it has, or [flat], nil for none, or with the filter of the user. A table,
+// JSON or XML that is none may be another text, or a log with results behind its lines.
 func detect(text []byte, file, own string) (d document, f *format, err error) {
 	d = parse(text)
 	if own != "" {
