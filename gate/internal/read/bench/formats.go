@@ -13,7 +13,7 @@ import (
 )
 
 // sources are the filters of formats: a file each, whose module directive names the harness, whose function is tells
-// its files, and whose outputs are the rows. They are asked in the order of their names.
+// its files, and whose outputs are the rows. Those of harnesses have a number, and are asked in this order.
 //
 //go:embed formats
 var sources embed.FS
