@@ -191,16 +191,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 		}
 	}
 	if v.patch != "" && offered(j) {
-		patch, err := x.ready, error(nil)
-		if patch == "" {
-			patch, err = v.patchOf(e, j, x.root, policyDir(by.policy), nil)
-		}
-		if err == nil {
-			err = writeText(v.patch, patch)
-		}
-		if err != nil {
-			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(by.fs, "patch"), err))
-		}
+		failed = cmp.Or(failed, v.writePatch(e, by, j, x))
 	}
 	verdict := &exit{code: printed.Gate.Code, err: failed}
 	if !x.silent {
@@ -220,6 +211,21 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 		verdict.code = ExitUsage
 	}
 	return verdict
+}
+
+// writePatch writes the patch that takes what was measured into the baseline, unless it is written already.
+func (v *reported) writePatch(e *env, by *judging, j *result.Report, x publication) error {
+	patch, err := x.ready, error(nil)
+	if patch == "" {
+		patch, err = v.patchOf(e, j, x.root, policyDir(by.policy), nil)
+	}
+	if err == nil {
+		err = writeText(v.patch, patch)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w; leave it out to judge alone", source(by.fs, "patch"), err)
+	}
+	return nil
 }
 
 // decided shows the headline of a verdict that is about to be explained: on a terminal as the beginning of the report,

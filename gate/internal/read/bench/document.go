@@ -145,38 +145,9 @@ func (r *values) next() (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		object := map[string]any{}
-		for {
-			token, err := r.ReadToken()
-			if err != nil || token.Kind() == '}' {
-				return object, err
-			}
-			name := token.String()
-			v, err := r.next()
-			if err == nil || v != nil {
-				object[name] = v
-			}
-			if err == nil && len(object) > mostKeys {
-				err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
-			}
-			if err != nil {
-				return object, err
-			}
-		}
+		return r.object()
 	case '[':
-		from := len(r.open)
-		for err == nil && r.PeekKind() != ']' {
-			var v any
-			if v, err = r.next(); err == nil || v != nil {
-				r.open = append(r.open, v)
-			}
-		}
-		list := append([]any{}, r.open[from:]...)
-		clear(r.open[from:])
-		if r.open = r.open[:from]; err == nil {
-			_, err = r.ReadToken()
-		}
-		return list, err
+		return r.list()
 	case '"':
 		return token.String(), nil
 	case '0':
@@ -189,6 +160,45 @@ func (r *values) next() (any, error) {
 		return token.Bool(), nil
 	}
 	return nil, nil
+}
+
+// object is the rest of an object.
+func (r *values) object() (map[string]any, error) {
+	object := map[string]any{}
+	for {
+		token, err := r.ReadToken()
+		if err != nil || token.Kind() == '}' {
+			return object, err
+		}
+		name := token.String()
+		v, err := r.next()
+		if err == nil || v != nil {
+			object[name] = v
+		}
+		if err == nil && len(object) > mostKeys {
+			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
+		}
+		if err != nil {
+			return object, err
+		}
+	}
+}
+
+// list is the rest of a list.
+func (r *values) list() (out []any, err error) {
+	from := len(r.open)
+	for err == nil && r.PeekKind() != ']' {
+		var v any
+		if v, err = r.next(); err == nil || v != nil {
+			r.open = append(r.open, v)
+		}
+	}
+	out = append([]any{}, r.open[from:]...)
+	clear(r.open[from:])
+	if r.open = r.open[:from]; err == nil {
+		_, err = r.ReadToken()
+	}
+	return out, err
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.

@@ -207,13 +207,7 @@ const noneChanged = "No kernel, copy or cause of idle time changed enough to exp
 // changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the
 // headline.
 func (r Row) changeText(of string, headed bool) string {
-	name := Elide(r.Subject, 60)
-	if r.F.Subject() == measure.Workload {
-		name = r.Metric
-	} else if of == "" {
-		name += " " + r.Metric
-	}
-	base, head := r.F.Base, r.F.Head
+	name, base, head := r.named(of), r.F.Base, r.F.Head
 	headed = headed && (r.F.AtMost == nil || base <= *r.F.AtMost) // else no change broke the bound
 	switch {
 	case headed && of != "" && base.Known() && head > base:
@@ -221,12 +215,8 @@ func (r Row) changeText(of string, headed bool) string {
 	case headed && r.F.Scope == measure.ScopeOutput && r.F.OfSpeed():
 		return "No kernel, copy or step got slower with " + name +
 			": the cause lies outside of the profiled steps, or the profiler hides it"
-	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:
-		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s",
-			measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
-		if what != "" && r.F.Name != measure.Steps.Name {
-			return fmt.Sprintf(what, Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
-		}
+	case headed && r.outside() != "" && base.Known() && head > base:
+		return fmt.Sprintf(r.outside(), Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:
@@ -234,6 +224,26 @@ func (r Row) changeText(of string, headed bool) string {
 	}
 	return name + ": " + r.Values + of + Wrapped(", ", r.Change, "") +
 		Wrapped(" (", Join(", ", r.Interval, r.Allowed), ")")
+}
+
+// named is the row's subject with its metric, which a time of a launch or step (of) goes without.
+func (r Row) named(of string) string {
+	switch {
+	case r.F.Subject() == measure.Workload:
+		return r.Metric
+	case of == "":
+		return Elide(r.Subject, 60) + " " + r.Metric
+	}
+	return Elide(r.Subject, 60)
+}
+
+// outside is the form of a sentence on a longer time of a section outside of the steps, "" for another row.
+func (r Row) outside() string {
+	if r.F.Scope != measure.ScopeSection || r.F.Name == measure.Steps.Name {
+		return ""
+	}
+	return map[string]string{measure.Elapsed.Name: "The program takes %s longer %s",
+		measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
 }
 
 // parts are the kernels of a sum that only one side has, each with its time; several geometries of a kernel are one
