@@ -35,6 +35,9 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 		read, err = files.ask(ctx)
 	}
 	tree, unknown := c.tree(ctx, r.Base.Commit)
+	if tree != nil {
+		tree.Command = code.OtherCommand(r)
+	}
 	for i, names := range traced {
 		var of []devicecode.Line
 		for _, name := range names {

@@ -45,11 +45,21 @@ func Traced(r *result.Report) map[int][]string {
 	return out
 }
 
+// OtherCommand reports whether another command started the program than in the baseline.
+func OtherCommand(r *result.Report) bool {
+	return slices.ContainsFunc(r.Doubts, func(x result.Remark) bool {
+		_, other := result.As[reason.OtherCommand](x)
+		return other
+	})
+}
+
 // Tree is the working tree of a repository beside the commit of a baseline.
 type Tree struct {
 	Root  string // of the repository
 	Dir   string // where the program was built, for names relative to it
 	Hunks []git.Hunk
+	// Command is true where the program was started by another command than in the baseline.
+	Command bool
 	// Tracked reports whether git knows a file: lines of others cannot be compared.
 	Tracked func(name string) bool
 
@@ -158,7 +168,8 @@ func (t *Tree) Changed(lines []devicecode.Line, launch bool) result.Remark {
 	if len(changed) > 0 {
 		return result.Say(reason.ChangedLines{Lines: texts(changed), Launch: launch})
 	}
-	return result.Say(reason.NoChangedLines{Files: files, Elsewhere: texts(elsewhere), Launch: launch})
+	return result.Say(reason.NoChangedLines{Files: files, Elsewhere: texts(elsewhere), Launch: launch,
+		Command: t.Command})
 }
 
 // NoLines says why the changed lines of a kernel are not known.

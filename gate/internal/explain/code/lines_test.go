@@ -96,4 +96,10 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%v\n got %s\nwant %s", x.hunks, got, x.want)
 		}
 	}
+
+	tree := &Tree{Root: dir, Dir: dir, Command: true, Tracked: func(string) bool { return true }}
+	want := "no other source file changed: see the command, which differs from the baseline's, then input,"
+	if got := tree.Changed(triton, true).Sentence; !strings.Contains(got, want) {
+		t.Errorf("another command: %s", got)
+	}
 }

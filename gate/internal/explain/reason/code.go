@@ -112,10 +112,10 @@ func (r ChangedLines) String() string {
 }
 
 // NoChangedLines is a kernel whose lines, or those that launch it, are those of the baseline. Files are those that hold
-// them, Elsewhere changed lines of other code.
+// them, Elsewhere changed lines of other code. Command is true where the command differs from the baseline's.
 type NoChangedLines struct {
 	Files, Elsewhere []string
-	Launch           bool
+	Launch, Command  bool
 }
 
 func (r NoChangedLines) String() string {
@@ -126,10 +126,17 @@ func (r NoChangedLines) String() string {
 			"the function in "+result.Few(r.Files)+" is that of the baseline"
 		other = "input, environment variables and libraries"
 	}
+	if r.Command {
+		other = "the command, which differs from the baseline's, then " + other
+	}
 	if len(r.Elsewhere) == 0 {
 		return text + where + ", and no other source file changed: see " + other
 	}
-	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
+	text += where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
+	if r.Command {
+		text += "; the command differs, too"
+	}
+	return text
 }
 
 // OtherParts are operations that a compiler fuses into the kernel on one side alone. Instead is the kernel of the
