@@ -19,10 +19,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// attempt is what a child tries below a directory of its parent, which it may read, with the parent's process id.
+// attempt is what a child tries below a directory of its parent, which it may read, with the parent's process id, and
+// the number of a descriptor that the parent had inherited open for writing.
 type attempt struct {
-	Dir    string
-	Parent int
+	Dir       string
+	Parent    int
+	Inherited int
 }
 
 // attempts are what a child may not do, whatever a file makes of it.
@@ -43,6 +45,12 @@ var attempts = map[string]func(a attempt) error{
 	"write standard input": func(attempt) error {
 		_, err := os.OpenFile("/proc/self/fd/0", os.O_WRONLY, 0)
 		return err
+	},
+	"write to a descriptor of its parent": func(a attempt) error {
+		if _, err := unix.Write(a.Inherited, []byte("written")); !errors.Is(err, unix.EBADF) {
+			return err
+		}
+		return unix.EPERM
 	},
 	"truncate":         func(a attempt) error { return os.Truncate(a.Dir+"/main.cu", 0) },
 	"make a directory": func(a attempt) error { return os.Mkdir(a.Dir+"/made", 0o700) },
@@ -198,10 +206,15 @@ func TestAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hidden2.Close()
+	inherited, err := unix.Open(filepath.Join(dir, "log"), unix.O_WRONLY|unix.O_CREAT, 0o600) // as a shell leaves it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(inherited)
 	t.Setenv("GITHUB_TOKEN", "secret")
 	t.Setenv("TMPDIR", t.TempDir())
 	l := Limits{CPU: time.Minute}
-	err = Ask(t.Context(), "--attempts", l, attempt{dir, os.Getpid()}, func(could map[string]string) error {
+	err = Ask(t.Context(), "--attempts", l, attempt{dir, os.Getpid(), inherited}, func(could map[string]string) error {
 		for name, how := range could {
 			t.Errorf("the child can %s: %s", name, how)
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -70,6 +71,19 @@ func Ask[Q, A any](ctx context.Context, mode string, l Limits, request Q, each f
 	return err
 }
 
+// closeInherited closes the descriptors that the parent itself had inherited, such as the log of a shell or the pipes of
+// make: those of Go close themselves when a program starts.
+func closeInherited() {
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
+		flags, closed := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && closed == nil && fd > unix.Stderr && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
 // restrict is replaced by tests.
 var restrict = restrictCalls
 
@@ -79,6 +93,7 @@ var confined bool
 // Self confines this process from now on. An error says why it can do more than read.
 func Self(l Limits) error {
 	confined = true
+	closeInherited()
 	limit := func(which int, most uint64) {
 		var old unix.Rlimit
 		if unix.Getrlimit(which, &old) == nil {
