@@ -426,16 +426,18 @@ func TestRecordedHostile(t *testing.T) {
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{
-		"link":         `ln -s /etc/passwd .nsgate/app/gpu/c.csv`,
-		"link instead": `rm .nsgate/app/gpu/a.csv; ln -s ../../../code .nsgate/app/gpu/a.csv`,
-		"dead link":    `ln -s nowhere .nsgate/c.csv`,
-		"linked root":  `mv .nsgate $WORK/away; ln -s $WORK/away .nsgate`,
-		"linked other": `mkdir -p sub $WORK/away2; cp -r .nsgate $WORK/away2; ln -s $WORK/away2/.nsgate sub/.nsgate`,
-		"pipe":         `mkfifo .nsgate/c.csv`,
-		"directory":    `mkdir .nsgate/c.csv`,
-		"large":        `truncate -s 600M .nsgate/c.csv`,
-		"many":         `mkdir .nsgate/many; cd .nsgate/many; seq 10001 | sed 's/$/.csv/' | xargs touch`,
-		"in place of":  `rm code; mkdir -p code/.nsgate; echo evil >code/.nsgate/x.csv`,
+		"link":          `ln -s /etc/passwd .nsgate/app/gpu/c.csv`,
+		"link instead":  `rm .nsgate/app/gpu/a.csv; ln -s ../../../code .nsgate/app/gpu/a.csv`,
+		"dead link":     `ln -s nowhere .nsgate/c.csv`,
+		"linked root":   `mv .nsgate $WORK/away; ln -s $WORK/away .nsgate`,
+		"linked other":  `mkdir -p sub $WORK/away2; cp -r .nsgate $WORK/away2; ln -s $WORK/away2/.nsgate sub/.nsgate`,
+		"linked to all": `mv .nsgate old; ln -s . .nsgate; echo evil >evil.csv`,
+		"linked beside": `mkdir data sub; echo evil >data/x.csv; ln -s ../data sub/.nsgate`,
+		"pipe":          `mkfifo .nsgate/c.csv`,
+		"directory":     `mkdir .nsgate/c.csv`,
+		"large":         `truncate -s 600M .nsgate/c.csv`,
+		"many":          `mkdir .nsgate/many; cd .nsgate/many; seq 10001 | sed 's/$/.csv/' | xargs touch`,
+		"in place of":   `rm code; mkdir -p code/.nsgate; echo evil >code/.nsgate/x.csv`,
 		"other objects": `id=$(git rev-parse HEAD^{tree}); file=.git/objects/$(echo $id | sed 's,^..,&/,')
 			echo evil >evil; git add evil; git rm -q --cached code; other=$(git write-tree); chmod u+w $file
 			cat .git/objects/$(echo $other | sed 's,^..,&/,') >$file`,
@@ -481,6 +483,33 @@ func TestRecordedChanges(t *testing.T) {
 				t.Error(log)
 			}
 		})
+	}
+}
+
+// TestRecordedLinks: a link of the commit leads to its baseline, one that the measured program leads elsewhere does not,
+// and neither does a directory named by the workflow that has become one.
+func TestRecordedLinks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ program, baseline, file string }{
+		{":", "", "perf/app/gpu/b.csv"},
+		{"rm .nsgate; ln -s . .nsgate; echo evil >evil.csv", "", ""},
+		{"mkdir data; mv perf old; ln -s data perf; echo evil >data/x.csv", "perf/", ""},
+		{"mkdir -p data/app; mv perf old; ln -s data perf; echo evil >data/app/x.csv", "perf/app", ""},
+	} {
+		w := newWorkflow(t)
+		w.shell(`cd checkout; git mv .nsgate perf; ln -s perf .nsgate; git add -A; git commit -q -m linked
+			git push -q ../server/team/app main`)
+		w.pushed = w.shell("git -C checkout rev-parse HEAD")
+		w.set["GITHUB_SHA"], w.inputs["baseline"] = w.pushed, c.baseline
+		log, ok := w.run(c.program)
+		if c.file == "" {
+			w.kept(log)
+		} else if changed := w.shell("git -C server/team/app diff --name-only main^ main"); changed != c.file {
+			t.Errorf("the commit changes %q", changed)
+		}
+		if ok != (c.file != "") {
+			t.Errorf("%q: success is %v: %s", c.program, ok, log)
+		}
 	}
 }
 
