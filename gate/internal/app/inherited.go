@@ -157,14 +157,23 @@ func (in *Inputs) hash(dir string) (string, error) {
 	all := sha256.New()
 	in.files = 0
 	err := in.each(dir, func(pattern, file string) error {
-		sum, err := input.Hash(input.Open(file))
+		f, err := input.Open(file)
+		if err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		sum, wrong := input.Hash(f, err)
+		if wrong != nil {
+			return wrong
+		}
 		name, outside := filepath.Rel(dir, file)
 		if outside != nil {
 			name = file
 		}
-		fmt.Fprintf(all, "%q %q %x\n", pattern, filepath.ToSlash(name), sum)
+		executable := info.Mode()&0o111 != 0
+		fmt.Fprintf(all, "%q %q %x %v\n", pattern, filepath.ToSlash(name), sum, executable)
 		in.files++
-		return err
+		return nil
 	})
 	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, err
 }
