@@ -486,8 +486,8 @@ func TestRecordedChanges(t *testing.T) {
 	}
 }
 
-// TestRecordedLinks: a link of the commit leads to its baseline, one that the measured program leads elsewhere does not,
-// and neither does a directory named by the workflow that has become one.
+// TestRecordedLinks: a link of the commit leads to its baseline, one that the measured program leads elsewhere does
+// not, and neither does a directory named by the workflow that has become one.
 func TestRecordedLinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, baseline, file string }{

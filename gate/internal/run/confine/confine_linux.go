@@ -71,8 +71,8 @@ func Ask[Q, A any](ctx context.Context, mode string, l Limits, request Q, each f
 	return err
 }
 
-// closeInherited closes the descriptors that the parent itself had inherited, such as the log of a shell or the pipes of
-// make: those of Go close themselves when a program starts.
+// closeInherited closes the descriptors that the parent itself had inherited, such as the log of a shell or the pipes
+// of make: those of Go close themselves when a program starts.
 func closeInherited() {
 	open, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range open {
