@@ -66,6 +66,10 @@ func formatNamed(text string) *format {
 
 // TestRead gives each format with the rows that it has, in base units, or a part of the refusal.
 func TestRead(t *testing.T) {
+	var columns strings.Builder
+	for i := range mostKeys {
+		fmt.Fprintf(&columns, ",c%d", i)
+	}
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"nvbench", "a.json", nv(false, tag("nv/cold/time/cpu/mean", "2e-6")+","+tag("nv/cold/time/gpu/mean",
 			"1.5e-6")),
@@ -78,6 +82,8 @@ func TestRead(t *testing.T) {
 		{"nvbench without a time", "a.json", nv(false, ""),
 			`"copy T=I32 Elements=65536" was not skipped and has no time`},
 		{"nvbench not a number", "a.json", nv(false, tag("nv/cold/time/gpu/mean", "nan")), `"nan" is no number`},
+		{"a long number", "a.csv", "N,T-ms\n8," + strings.Repeat("1", 1000) + "\n", `…" is no number`},
+		{"many columns", "a.csv", "N,T-ms" + columns.String() + "\n", "a.csv:1: it has more than 5000 columns"},
 		{"google-benchmark", "a.json", google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,
 			"cpu_time":9,"time_unit":"us","items_per_second":5},
 			{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":1,"time_unit":"us"},

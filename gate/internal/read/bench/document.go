@@ -20,7 +20,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
-// A file is read up to so many nested objects, lists or elements, keys of an object, rows of a table, and timed tests.
+// A file is read up to so many nested objects, lists or elements, keys of an object or columns of a table, rows of a
+// table, and timed tests.
 const deepest, mostKeys, mostRows, mostTests = 100, 5_000, 20_000, 2 * model.MostSubjects
 
 // bound is the error of a file that is whole and too large to be read.
@@ -213,6 +214,10 @@ func (d *document) table(text []byte) bool {
 	names, err := in.Read()
 	if err != nil || len(names) < 2 {
 		return false
+	}
+	if len(names) > mostKeys {
+		d.err, d.line = fmt.Errorf("it has more than %d columns", mostKeys), 1
+		names = names[:mostKeys]
 	}
 	d.comma, d.columns = string(in.Comma), measure.Map(names, func(name string) any { return name })
 	if twice := len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names); twice {

@@ -4,28 +4,29 @@ module {name: "nccl-tests", parts: "config|env|args|.*_per_iter", known: "versio
 def is: if type == "string" then contains("algbw") and contains("busbw") and test("# +size +count +type ")
   else type == "object" and has("nccl_version") and has("results") end;
 def row($test; $size; $of; $place; $time; $wrong):
-  ([$test, $size, "B", ($of[] | tostring | split(" ") | join("") | select(IN("", "-1") | not)), $place] | join(" ") | ltrimstr(" ")) as $row
-  | if ($wrong | num | type) == "number" and ($wrong | num) > 0 then {row: $row, failed: "\($wrong) wrong values"}
+  ([$test, $size, "B"] + ($of - ["", "-1"]) + [$place] | join(" ") | ltrimstr(" ")) as $row
+  | ($wrong | num) as $wrong | if ($wrong | type) == "number" and $wrong > 0 then {row: $row, failed: "\($wrong) wrong values"}
     else {row: $row, metric: "duration", unit: "us", value: ($time | num)} end;
 def test_of: split("/")[-1] | rtrimstr("_perf");
-def words: [splits("\\s+") | select(. != "")]; def place: ["out-of-place", "in-place"];
+def words: trim | split("\\s+"; null); def place: ["out-of-place", "in-place"];
 def hosts($all): {host: ([$all[].host] | unique | join(" ")), gpu: (first($all[].gpu) // null)};
 def average: {row: "average bus bandwidth", metric: "bandwidth", unit: "GB/s", value: .};
 if type == "object" then hosts([.config.devices[]? | {host: .hostname, gpu: .device_info}]),
   ((.args[0] // "" | test_of) as $test | .results[] | . as $r | ("out_of_place", "in_place") as $key | .[$key] | objects
-    | row($test; $r.size; [$r.type, $r.redop, $r.root]; $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
-  (.average_bus_bandwidth.bandwidth | numbers | average) else [split("\n")[] | rtrimstr("\r")] as $lines
-  | hosts([$lines[] | select(test("^\\s*# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
+    | row($test; $r.size; [$r.type, $r.redop, $r.root] | map(tostring | split(" ") | join("")); $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
+  (.average_bus_bandwidth.bandwidth | numbers | average) else (split("\r\n") | join("\n") | split("\n")) as $lines
+  | hosts([$lines[] | select(contains(" Rank ") and test("^\\s*# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
     {row: "algbw, busbw", left_out: "the time in another unit"}, ([foreach $lines[] as $line ({test: ""};
-      ($line | words) as $w | ($w | length) as $n | .out = [] | if ($line | contains("test starting:")) then .test = ($w[-1] | test_of)
+      ($line | words) as $w | ($w | length) as $n | .out = []
+        | if .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
+          (if .timed then $w[:-2] else $w end) as $w | (($w | length) - (.head | length)) as $first
+          | .test as $test | .at as $at | .wrong as $wrong
+          | .out = [range($at | length) | row($test; $w[0]; $w[2:$first]; place[.]; $w[$at[.] + $first]; $w[($wrong[.] // 99) + $first])]
+        elif ($line | contains("test starting:")) then .test = ($w[-1] | test_of)
         elif ($w | index("algbw")) != null then .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
           | (.head | index("time") // index("cputime")) as $first | .head = .head[$first:(if .timed then -1 else null end)]
+          | .at = [.head | to_entries[] | select(.value | IN("time", "cputime")).key] | .wrong = [.head | to_entries[] | select(.value == "#wrong").key]
         elif ($line | contains("Avg bus bandwidth")) then .out = [$line | capture("Avg bus bandwidth *: *(?<v>\\S+)").v | num | numbers | average]
-        elif .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
-          (if .timed then $w[:-2] else $w end) as $w | .head as $head | ($w | length - ($head | length)) as $first
-          | .test as $test | [$head | to_entries[] | select(.value | IN("time", "cputime")) | .key + $first] as $at
-          | [$head | to_entries[] | select(.value == "#wrong") | .key + $first] as $wrong
-          | .out = [range($at | length) | row($test; $w[0]; $w[2:$first]; place[.]; $w[$at[.]]; $w[$wrong[.] // 99])]
         else . end; .out[])]
     | if any(.metric == "duration" or .failed != null) then .[]
       else {refuse: "\($file): no row of the table can be read", kind: "bad-table", next: "run it again, and write its output alone"} end) end

@@ -1,6 +1,6 @@
 # Definitions that all filters share, in addition to meaning, metric, setting, normal and known_names of names.go.
-# num makes a number of a text of one, as of 1,234.5, and leaves another text as it is.
-def num: if type == "string" then (if test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
+# num makes a number of a text of one, as of 1,234.5, and leaves another text as it is. A longer one takes long to make, and is none.
+def num: if type == "string" and utf8bytelength < 400 then (if contains(",") and test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
 def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def lines: split("\n")[] | rtrimstr("\r");
 def quote: if type == "string" then quoted else . end;
