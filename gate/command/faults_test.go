@@ -720,6 +720,24 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
+// A link in place of the private directory is removed, and not what it leads to; a directory by such a name whose owner
+// is written in a pipe is no reason to wait.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(0, "nsgate", "record", "--from", w.get("KERNELS")+"/base")
+	for _, how := range []string{"--unprofiled=0", "--unprofiled=2"} {
+		w.run(3, "nsgate", "check", "--runs", "2", how, "--", "sh", "-c", `mkdir -p kept; echo kept >kept/file
+			for d in ../tmp/nsgate-*; do rm -rf $d; ln -s "$PWD/kept" $d; done`)
+		if !w.exists("kept/file") {
+			t.Error("what a link leads to is gone")
+		}
+		w.gone()
+	}
+	w.run(0, "sh", "-c", `mkdir -m 700 ../tmp/nsgate-other; mkfifo ../tmp/nsgate-other/owner.json`)
+	w.run(0, "nsgate", "check", "--runs", "2", "--", "true")
+}
+
 // A killed nsgate ends a daemon of the workload that has cleared its environment, also where the private directory is
 // gone by then.
 func TestKillDaemon(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Private is a private directory: mode 0700, removed however nsgate ends, because it holds the raw report and with it
@@ -259,9 +261,12 @@ func Sweep() {
 }
 
 // removePrivate removes a private directory and the git repository's entry of a worktree in it. It can be killed at any
-// point: the owner file goes last.
+// point: the owner file goes last. A link in its place is removed, and nothing behind it.
 func removePrivate(dir string, o owner) error {
-	entries, _ := os.ReadDir(dir)
+	var entries []os.DirEntry
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		entries, _ = os.ReadDir(dir)
+	}
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {
 			removeAll(name)
@@ -274,9 +279,11 @@ func removePrivate(dir string, o owner) error {
 	return errors.Join(err, removeAll(dir))
 }
 
+const maxOwner = 64 << 10 // bytes of the file of an owner, and of a pointer of git
+
 // readOwner is the owner of a private directory, not ok where it says none.
 func readOwner(dir string) (o owner, ok bool) {
-	text, err := os.ReadFile(ownerIn(dir))
+	text, err := input.Read(ownerIn(dir), maxOwner)
 	ok = err == nil && json.Unmarshal(text, &o) == nil
 	return o, ok
 }
@@ -311,7 +318,7 @@ func forget(repository, dir string) (err error) {
 	entries, _ := os.ReadDir(all)
 	for _, e := range entries {
 		name := filepath.Join(all, e.Name(), "gitdir")
-		text, _ := os.ReadFile(name)
+		text, _ := input.Read(name, maxOwner)
 		private := filepath.Dir(filepath.Dir(strings.TrimSpace(string(text)))) // of DIR/nsgate-base/.git
 		if private != dir && !lost(private, name) {
 			continue
