@@ -316,6 +316,8 @@ func unwritten(name string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		next = fmt.Sprintf("make room in %s, or name a file elsewhere", filepath.Dir(name))
+	case errors.Is(err, syscall.ENXIO):
+		next = "start what reads this pipe first, or name a file"
 	case errors.Is(err, fs.ErrNotExist):
 		next = fmt.Sprintf("make the directory %s first", filepath.Dir(name))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Partial ends the names of files that are not whole yet; their names begin with a dot.
@@ -90,8 +91,10 @@ func New(name string) (*os.File, error) {
 func Log(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0) }
 
 // Special opens a pipe or device, such as /dev/stdout, that the user named. It is an error where a file or nothing is
-// there.
-func Special(name string) (*os.File, error) { return os.OpenFile(name, os.O_WRONLY, 0) }
+// there, and a pipe that nothing reads.
+func Special(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+}
 
 // Possible is the error that a new file in a directory would have. It leaves nothing behind.
 func Possible(dir string) error {

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/sethvargo/go-githubactions"
 
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -86,7 +88,7 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 	}
 	action := githubactions.New(githubactions.WithGetenv(getenv),
 		githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
-	errs := []error{guard("annotations", func() {
+	errs := []error{guard("annotations", "", func() {
 		for _, a := range annotations {
 			fields := map[string]string{"title": terminal.Line(a.Title)}
 			if a.File != "" {
@@ -95,21 +97,22 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 			a.level(action.WithFieldsMap(fields), "%s", terminal.Line(a.Message))
 		}
 	})}
-	if getenv("GITHUB_OUTPUT") != "" {
-		errs = append(errs, guard("outputs", func() {
+	if file := getenv("GITHUB_OUTPUT"); file != "" {
+		errs = append(errs, guard("outputs", file, func() {
 			for _, o := range outputs {
 				action.SetOutput(o[0], o[1])
 			}
 		}))
 	}
-	if getenv("GITHUB_STEP_SUMMARY") != "" && summary != "" {
-		errs = append(errs, guard("job summary", func() { action.AddStepSummary(fit(summary)) }))
+	if file := getenv("GITHUB_STEP_SUMMARY"); file != "" && summary != "" {
+		errs = append(errs, guard("job summary", file, func() { action.AddStepSummary(fit(summary)) }))
 	}
 	return errors.Join(errs...)
 }
 
-// guard turns the library's panics on failed writes into errors, without the path of the file.
-func guard(what string, write func()) (err error) {
+// guard turns the library's panics on failed writes into errors, without the path of the file. A pipe in place of the
+// file that nothing reads is one, too.
+func guard(what, file string, write func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -123,6 +126,13 @@ func guard(what string, write func()) (err error) {
 			err = fmt.Errorf("cannot write the %s of GitHub Actions: %v", what, p)
 		}
 	}()
+	if info, lost := os.Stat(file); lost == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		pipe, err := output.Special(file)
+		if err != nil {
+			panic(err)
+		}
+		defer pipe.Close()
+	}
 	write()
 	return nil
 }
