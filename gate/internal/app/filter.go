@@ -43,7 +43,8 @@ func filterOf(arguments []string, harness string, rows ...string) (out []string,
 		if expression {
 			name = regexp.QuoteMeta(name)
 		}
-		if size += len(name); strings.HasPrefix(name, "-") || strings.ContainsFunc(row, unicode.IsControl) {
+		size += len(name)
+		if strings.HasPrefix(name, "-") || strings.ContainsFunc(row, unicode.IsControl) {
 			return nil, model.Refuse(model.BadValue, "rename the benchmark, or leave filter out",
 				"the name %s is no argument of a command", measure.Quote(name))
 		} else if size > longestFilter {

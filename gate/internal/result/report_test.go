@@ -93,7 +93,7 @@ func TestCauseName(t *testing.T) {
 	}
 }
 
-// What is added to a report comes behind what it has, doubts in front of warnings; an empty addition changes nothing.
+// Additions come behind the texts of a report, doubts in front of warnings; an empty addition changes nothing.
 func TestAppend(t *testing.T) {
 	before := Report{Verdict: Fail, Reason: "slower", Workload: "w", Baseline: "b", Reproduce: "r", Accept: "a",
 		Next: []string{"mend it"}, Warnings: []string{"old"}, Calls: &Calls{Runs: "more"}, Basis: &Basis{Look: 1}}

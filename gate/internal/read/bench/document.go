@@ -124,7 +124,8 @@ func (d *document) json(text []byte) {
 		d.err, at = syntax.Err, int(syntax.ByteOffset)
 	}
 	d.form, d.line = "JSON", 1+bytes.Count(text[:min(at, len(text))], []byte("\n"))
-	if d.value = all; len(all) == 1 {
+	d.value = all
+	if len(all) == 1 {
 		d.value = all[0]
 	}
 }
