@@ -70,6 +70,9 @@ func Models(names []string) string {
 	return strings.Join(distinct(names), joint)
 }
 
+// Unlike reports whether the GPUs are of several models.
+func (e Environment) Unlike() bool { return strings.Contains(e.GPU, joint) }
+
 // distinct are the names that are not empty, sorted, each once.
 func distinct(names []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })

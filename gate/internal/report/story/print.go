@@ -153,7 +153,7 @@ func hardware(e model.Environment) string {
 
 // gpus is the number and the model of the GPUs.
 func gpus(e model.Environment) string {
-	if e.GPUs > 1 && severalModels(e.GPU) { // of several models
+	if e.GPUs > 1 && e.Unlike() {
 		return fmt.Sprintf("%d GPUs, %s", e.GPUs, e.GPU)
 	}
 	if e.GPUs > 1 && e.GPU != "" {

@@ -39,9 +39,6 @@ var beforeUnit = input.Pattern(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 // Bound binds each number of a sentence to its unit.
 func Bound(s string) string { return beforeUnit().ReplaceAllString(s, "$1"+NB+"$2") }
 
-// severalModels reports whether a name of GPUs is that of several models.
-func severalModels(gpu string) bool { return strings.Contains(gpu, " + ") }
-
 // Flat is a text with single plain spaces.
 func Flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
