@@ -11,6 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/reduce/locate"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -20,48 +22,69 @@ const linesLimit = 10 * time.Second
 // changedLines states of each slower kernel which lines of its code changed since the commit of the baseline, and of
 // each place that launches or calls what got slower whether it did, or why that is not known.
 func (c *Check) changedLines(ctx context.Context, r *result.Report) {
-	traced, called := code.Traced(r), func(f result.Finding) bool {
+	slower, called := code.Slower(r), func(f result.Finding) bool {
 		return f.Origin != nil && f.Origin.File != "" && f.Origin.Line > 0
 	}
-	if len(traced) == 0 && !slices.ContainsFunc(r.Findings, called) || ctx.Err() != nil {
+	if len(slower) == 0 && !slices.ContainsFunc(r.Findings, called) || ctx.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, linesLimit)
 	defer cancel()
-	files, read := c.Code, &DeviceCode{}
-	var err error
-	files.Wanted = slices.Concat(slices.Collect(maps.Values(traced))...)
-	if len(traced) > 0 {
-		read, err = files.ask(ctx)
+	var known lines
+	known.tree, known.unknown = c.tree(ctx, r.Base.Commit)
+	if known.tree != nil {
+		known.tree.Command = code.OtherCommand(r)
 	}
-	tree, unknown := c.tree(ctx, r.Base.Commit)
-	if tree != nil {
-		tree.Command = code.OtherCommand(r)
-	}
-	for i, names := range traced {
-		var of []devicecode.Line
-		for _, name := range names {
-			if err == nil {
-				of = append(of, read.Lines[name]...)
-			}
-		}
-		switch {
-		case err != nil:
-			r.State(i, code.NoLines(err.Error()))
-		case len(of) == 0:
-			r.State(i, code.NoLines("build with -lineinfo to see the line"))
-		case tree == nil:
-			r.State(i, code.NoLines(unknown))
-		default:
-			r.State(i, tree.Changed(of, false))
-		}
+	files := c.Code
+	files.Wanted = slices.Concat(slices.Collect(maps.Values(slower))...)
+	if len(files.Wanted) > 0 {
+		known.read, known.err = files.ask(ctx)
 	}
 	for i, f := range r.Findings {
-		if tree != nil && called(f) {
-			at := devicecode.Line{File: filepath.Join(tree.Root, f.Origin.File), Number: f.Origin.Line}
-			r.State(i, tree.Changed([]devicecode.Line{at}, true))
+		var ofCode, ofLaunch result.Remark // empty for none
+		if names, is := slower[i]; is {
+			ofCode = known.ofCode(f.Kernel, names)
+		}
+		if known.tree != nil && called(f) {
+			ofLaunch = known.tree.Changed(f.Origin.File, f.Origin.Line, code.Launch)
+		}
+		r.State(i, code.Evidence(ofCode, ofLaunch)...)
+	}
+}
+
+// lines are the line tables of the head's device code and the working tree beside the commit of the baseline, each with
+// why it is not known.
+type lines struct {
+	read    *DeviceCode
+	err     error
+	tree    *code.Tree
+	unknown string
+}
+
+// ofCode says which lines of a kernel's code changed: by the line tables of its names in the device code, or else in
+// its definition in the repository. It is empty where neither is known nor asked for.
+func (l lines) ofCode(kernel string, names []string) (said result.Remark) {
+	if len(names) > 0 && l.err != nil {
+		return code.NoLines(l.err.Error())
+	}
+	var of []devicecode.Line
+	for _, name := range names {
+		of = append(of, l.read.Lines[name]...)
+	}
+	switch {
+	case len(of) > 0 && l.tree == nil:
+		return code.NoLines(l.unknown)
+	case len(of) > 0:
+		return l.tree.Compiled(of)
+	case l.tree != nil:
+		if file, line, ok := l.tree.Defined(kernel); ok && l.tree.Tracked(file) {
+			return l.tree.Changed(file, line, code.Definition)
 		}
 	}
+	if len(names) > 0 {
+		return code.NoLines("build with -lineinfo to see the line")
+	}
+	return result.Remark{}
 }
 
 // tree is the working tree beside a commit of a baseline, or why that is not known.
@@ -88,5 +111,6 @@ func (c *Check) tree(ctx context.Context, commit string) (t *code.Tree, unknown 
 		names, err := in.Output(ctx, "ls-files", "--", name)
 		return err == nil && names != ""
 	}
-	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked}, ""
+	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked,
+		Defined: locate.Kernels(input.Tree(in.Top))}, ""
 }

@@ -60,7 +60,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	s.figures()
 	s.outcomes()
 	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
-		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places(),
+		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Whereabouts(&v.Causes[0]),
 			story.Nonempty(story.Wrapped("Do: ", v.Causes[0].Do, "")))})
 	}
 	next := "Next"

@@ -18,9 +18,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Traced are the kernels that got slower, but for those whose code is known to be the same, by finding: their mangled
-// names in the head's device code.
-func Traced(r *result.Report) map[int][]string {
+// Slower are the kernels that got slower, but for those whose code is known to be the same, by finding: their mangled
+// names in the head's device code, none where it is not known.
+func Slower(r *result.Report) map[int][]string {
 	names := map[string]string{}
 	for _, k := range codeOf(r.HeadSessions) {
 		names[spelled(k.Name)] = k.Name
@@ -30,12 +30,12 @@ func Traced(r *result.Report) map[int][]string {
 		f := &r.Findings[i]
 		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Slower ||
 			slices.ContainsFunc(f.Facts, func(x result.Remark) bool {
-				_,
-					is := result.As[reason.SameCode](x)
+				_, is := result.As[reason.SameCode](x)
 				return is
 			}) {
 			continue
 		}
+		out[i] = nil
 		for _, name := range append([]string{f.Name}, f.HeadNames...) {
 			if mangled := names[spelled(name)]; mangled != "" && !slices.Contains(out[i], mangled) {
 				out[i] = append(out[i], mangled)
@@ -62,6 +62,8 @@ type Tree struct {
 	Command bool
 	// Tracked reports whether git knows a file: lines of others cannot be compared.
 	Tracked func(name string) bool
+	// Defined finds the definition of a kernel, in a file relative to Root.
+	Defined func(kernel string) (file string, line int, ok bool)
 
 	files map[string]*file // by name relative to Root, nil for files that cannot be read
 }
@@ -119,9 +121,42 @@ type span struct {
 	function string
 }
 
-// Changed says which lines of a kernel's code changed: those of the functions that it was compiled from, and those
-// outside of functions in the same files. launch is true for lines that launch it.
-func (t *Tree) Changed(lines []devicecode.Line, launch bool) result.Remark {
+// Relation is what lines of a source file are to a kernel.
+type Relation int
+
+// Lines that it was compiled from, by its line table; the line of its definition; the line that launches it.
+const (
+	compiled Relation = iota
+	Definition
+	Launch
+)
+
+// Compiled says which lines of a kernel's code changed by its line table.
+func (t *Tree) Compiled(lines []devicecode.Line) result.Remark { return t.changed(lines, compiled) }
+
+// Changed says whether code around a line changed. file is relative to the repository.
+func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
+	return t.changed([]devicecode.Line{{File: filepath.Join(t.Root, file), Number: line}}, is)
+}
+
+// Evidence is what is stated of the lines of a kernel's code and of those that launch it, each empty for none: changed
+// lines alone where there are some, and no unchanged definition beside a line that launches it.
+func Evidence(ofCode, ofLaunch result.Remark) (said []result.Remark) {
+	_, changed := result.As[reason.ChangedLines](ofCode)
+	_, launch := result.As[reason.ChangedLines](ofLaunch)
+	none, _ := result.As[reason.NoChangedLines](ofCode)
+	if ofCode.Key != "" && (changed || !launch && (ofLaunch.Key == "" || !none.Definition)) {
+		said = append(said, ofCode)
+	}
+	if ofLaunch.Key != "" && (launch || !changed) {
+		said = append(said, ofLaunch)
+	}
+	return said
+}
+
+// changed says which lines of a kernel's code changed: those of the functions that hold its lines, and those outside of
+// functions in the same file of C++ or where a line of its own is.
+func (t *Tree) changed(lines []devicecode.Line, are Relation) result.Remark {
 	var changed, elsewhere []span
 	var files []string
 	inside, loose := map[string][]locate.Function{}, map[string][]int{} // loose lines lie in no function
@@ -159,17 +194,17 @@ func (t *Tree) Changed(lines []devicecode.Line, launch bool) result.Remark {
 			changed = append(changed, span{h, inside[h.File][at].Name})
 		case within && overlaps(h, around):
 			elsewhere = append(elsewhere, span{h, around.Name})
-		case !launch && len(inside[h.File])+len(loose[h.File]) > 0:
+		case len(loose[h.File]) > 0, are != Launch && len(inside[h.File]) > 0 && path.Ext(h.File) != ".py":
 			changed = append(changed, span{h, ""})
 		default:
 			elsewhere = append(elsewhere, span{h, ""})
 		}
 	}
 	if len(changed) > 0 {
-		return result.Say(reason.ChangedLines{Lines: texts(changed), Launch: launch})
+		return result.Say(reason.ChangedLines{Lines: texts(changed), Launch: are == Launch})
 	}
-	return result.Say(reason.NoChangedLines{Files: files, Elsewhere: texts(elsewhere), Launch: launch,
-		Command: t.Command})
+	return result.Say(reason.NoChangedLines{Files: files, Elsewhere: texts(elsewhere),
+		Definition: are == Definition, Launch: are == Launch, Outside: len(loose) > 0, Command: t.Command})
 }
 
 // NoLines says why the changed lines of a kernel are not known.

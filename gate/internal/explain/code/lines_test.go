@@ -3,11 +3,13 @@ package code
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 const source = `#include "ops.cuh"
@@ -36,6 +38,9 @@ const script = `def step(x):
 
 def other(x):
     return x
+
+twice = RawKernel("""x[i] *= 2""")
+twice(step(1))
 `
 
 // Reasons of changed lines, by their place: in the kernel, in an inlined function of a header, outside of
@@ -58,48 +63,101 @@ func TestChanged(t *testing.T) {
 	stale := []devicecode.Line{line(app, 3, 8)}
 	moved := []devicecode.Line{line("/build/1/inc/ops.cuh", len(header), 2)}
 	triton := []devicecode.Line{line(filepath.Join(dir, "step.py"), 0, 2)}
+	module := []devicecode.Line{line(filepath.Join(dir, "step.py"), 0, 9)}
 	for _, x := range []struct {
-		lines  []devicecode.Line
-		launch bool
-		hunks  []git.Hunk
-		want   string
+		lines []devicecode.Line
+		are   Relation
+		hunks []git.Hunk
+		want  string
 	}{
-		{kernel, false, []git.Hunk{at("app.cu", 8, 8)}, "changed since the baseline: app.cu:8, in saxpy"},
-		{kernel, false, []git.Hunk{at("app.cu", 6, 8), at("inc/ops.cuh", 2, 2), at("app.cu", 2, 2),
+		{kernel, compiled, []git.Hunk{at("app.cu", 8, 8)}, "changed since the baseline: app.cu:8, in saxpy"},
+		{kernel, compiled, []git.Hunk{at("app.cu", 6, 8), at("inc/ops.cuh", 2, 2), at("app.cu", 2, 2),
 			at("app.cu", 11, 11)},
 			"changed since the baseline: app.cu:6–8, in saxpy; inc/ops.cuh:2, in twice; app.cu:2, outside of " +
 				"functions"},
-		{kernel, false, []git.Hunk{{File: "app.cu", First: 7, Last: 7, Removed: true}},
+		{kernel, compiled, []git.Hunk{{File: "app.cu", First: 7, Last: 7, Removed: true}},
 			"changed since the baseline: app.cu:7 (lines removed behind it), in saxpy"},
-		{kernel, false, []git.Hunk{{File: "app.cu", First: 9, Last: 9, Removed: true}, at("app.cu", 3, 3),
+		{kernel, compiled, []git.Hunk{{File: "app.cu", First: 9, Last: 9, Removed: true}, at("app.cu", 3, 3),
 			at("a.txt", 1, 1)},
 			"changed since the baseline: app.cu:9 (lines removed behind it), outside of functions"},
-		{kernel, false, []git.Hunk{at("app.cu", 11, 11), at("step.py", 2, 2)},
+		{kernel, compiled, []git.Hunk{at("app.cu", 11, 11), at("step.py", 2, 2)},
 			"no changed line in its code: its functions in app.cu, ops.cuh are those of the baseline; changed " +
 				"elsewhere: app.cu:11, in other; step.py:2, in step"},
-		{kernel, false, nil,
+		{kernel, compiled, nil,
 			"no changed line in its code: its functions in app.cu, ops.cuh are those of the baseline, and no " +
 				"other source file changed: see the compiler, its options and libraries"},
-		{stale, false, []git.Hunk{at("app.cu", 8, 8)},
+		{stale, compiled, []git.Hunk{at("app.cu", 8, 8)},
 			"changed lines are not known: app.cu changed since it was built: build it again to see the line"},
-		{moved, false, []git.Hunk{at("inc/ops.cuh", 1, 2)}, "changed since the baseline: inc/ops.cuh:1–2, in twice"},
-		{kernel[:1], false, nil, "changed lines are not known: it was compiled from /usr/include/cuda.h"},
-		{triton, false, []git.Hunk{at("step.py", 3, 3)}, "changed since the baseline: step.py:3, in step"},
-		{triton, true, []git.Hunk{at("step.py", 2, 2)},
+		{moved, compiled, []git.Hunk{at("inc/ops.cuh", 1, 2)},
+			"changed since the baseline: inc/ops.cuh:1–2, in twice"},
+		{kernel[:1], compiled, nil, "changed lines are not known: it was compiled from /usr/include/cuda.h"},
+		{triton, compiled, []git.Hunk{at("step.py", 3, 3)}, "changed since the baseline: step.py:3, in step"},
+		{triton, Launch, []git.Hunk{at("step.py", 2, 2)},
 			"changed since the baseline, where it is called: step.py:2, in step"},
-		{triton, true, []git.Hunk{at("step.py", 6, 6)},
+		{triton, Launch, []git.Hunk{at("step.py", 6, 6)},
 			"no changed line where it is called: the function in step.py is that of the baseline; changed elsewhere: " +
 				"step.py:6, in other"},
+		{triton, compiled, []git.Hunk{at("step.py", 8, 8)},
+			"no changed line in its code: its functions in step.py are those of the baseline; changed elsewhere: " +
+				"step.py:8, outside of functions"},
+		{kernel[2:3], Definition, []git.Hunk{at("app.cu", 8, 8), at("step.py", 2, 2)},
+			"changed since the baseline: app.cu:8, in saxpy"},
+		{kernel[2:3], Definition, []git.Hunk{at("inc/ops.cuh", 2, 2)},
+			"no changed line in its definition: app.cu has that of the baseline; changed elsewhere: " +
+				"inc/ops.cuh:2, in twice"},
+		{kernel[2:3], Definition, nil,
+			"no changed line in its definition: app.cu has that of the baseline, and no other source file changed: " +
+				"see functions that it calls, the compiler"},
+		{module, Launch, []git.Hunk{at("step.py", 8, 8)},
+			"changed since the baseline, where it is called: step.py:8, outside of functions"},
+		{module, Launch, []git.Hunk{at("step.py", 2, 2)},
+			"no changed line where it is called: the code outside of functions in step.py is that of the baseline; " +
+				"changed elsewhere: step.py:2, in step"},
 	} {
 		tree := &Tree{Root: dir, Dir: dir, Hunks: x.hunks, Tracked: func(string) bool { return true }}
-		if got := tree.Changed(x.lines, x.launch).Sentence; !strings.HasPrefix(got, x.want) {
+		if got := tree.changed(x.lines, x.are).Sentence; !strings.HasPrefix(got, x.want) {
 			t.Errorf("%v\n got %s\nwant %s", x.hunks, got, x.want)
 		}
 	}
 
 	tree := &Tree{Root: dir, Dir: dir, Command: true, Tracked: func(string) bool { return true }}
 	want := "no other source file changed: see the command, which differs from the baseline's, then input,"
-	if got := tree.Changed(triton, true).Sentence; !strings.Contains(got, want) {
+	if got := tree.changed(triton, Launch).Sentence; !strings.Contains(got, want) {
 		t.Errorf("another command: %s", got)
+	}
+}
+
+// Changed lines leave out those that did not change; a line that launches a kernel leaves out its unchanged definition.
+func TestEvidence(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "step.py"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := func(hunk int, is Relation) result.Remark {
+		tree := &Tree{Root: dir, Hunks: []git.Hunk{{File: "step.py", First: hunk, Last: hunk}},
+			Tracked: func(string) bool { return true }}
+		return tree.Changed("step.py", 2, is)
+	}
+	const changed, not = 2, 6
+	for _, x := range []struct {
+		ofCode, ofLaunch result.Remark
+		want             []result.Remark
+	}{
+		{},
+		{ofCode: said(not, Definition), want: []result.Remark{said(not, Definition)}},
+		{ofCode: NoLines("x"), ofLaunch: said(not, Launch), want: []result.Remark{NoLines("x"), said(not, Launch)}},
+		{ofCode: NoLines("x"), ofLaunch: said(changed, Launch), want: []result.Remark{said(changed, Launch)}},
+		{ofCode: said(not, Definition), ofLaunch: said(not, Launch), want: []result.Remark{said(not, Launch)}},
+		{ofCode: said(not, compiled), ofLaunch: said(not, Launch),
+			want: []result.Remark{said(not, compiled), said(not, Launch)}},
+		{ofCode: said(changed, Definition), ofLaunch: said(not, Launch),
+			want: []result.Remark{said(changed, Definition)}},
+		{ofCode: said(changed, compiled), ofLaunch: said(changed, Launch),
+			want: []result.Remark{said(changed, compiled), said(changed, Launch)}},
+	} {
+		if got := Evidence(x.ofCode, x.ofLaunch); !slices.EqualFunc(got, x.want,
+			func(a, b result.Remark) bool { return a.Sentence == b.Sentence }) {
+			t.Errorf("%q and %q:\n got %v\nwant %v", x.ofCode.Sentence, x.ofLaunch.Sentence, got, x.want)
+		}
 	}
 }

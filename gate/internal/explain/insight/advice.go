@@ -96,7 +96,10 @@ var conditions = map[string]func(*Failure) bool{
 	"kernel, same code, lower clock": clocked,
 	"kernel, same code":              fact[reason.SameCode],
 	"kernel, other code, no line": func(f *Failure) bool {
-		return states(f, func(r reason.NoChangedLines) bool { return !r.Launch })
+		return states(f, func(r reason.NoChangedLines) bool { return !r.Launch && !r.Definition })
+	},
+	"kernel, changed lines elsewhere": func(f *Failure) bool {
+		return states(f, func(r reason.NoChangedLines) bool { return r.Definition && len(r.Elsewhere) > 0 })
 	},
 	"kernel, another operation":        fact[reason.OtherParts],
 	"kernel, an operation more":        fact[reason.AddedOperation],

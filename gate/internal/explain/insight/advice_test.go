@@ -152,6 +152,8 @@ func TestDo(t *testing.T) {
 			"no-changed-lines", result.Args{"launch": true})}},
 		{"kernel", "other code, no line", Failure{}, []*result.Finding{with(with(kernel(), "code-changed-here", nil),
 			"no-changed-lines", nil)}},
+		{"kernel", "changed lines elsewhere", Failure{}, []*result.Finding{with(kernel(), "no-changed-lines",
+			result.Args{"definition": true, "elsewhere": []string{"a.cu:1, in twice"}})}},
 		{"kernel", "other code", Failure{}, []*result.Finding{with(kernel(), "code-changed-here", nil)}},
 		{"kernels", "more launches of all", Failure{Loops: true},
 			[]*result.Finding{slowerBy(measure.ScopeKernel, "saxpy", measure.Total, 1, 2)}},

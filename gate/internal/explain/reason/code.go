@@ -111,20 +111,27 @@ func (r ChangedLines) String() string {
 	return "changed since the baseline" + where + ": " + strings.Join(r.Lines, "; ")
 }
 
-// NoChangedLines is a kernel whose lines, or those that launch it, are those of the baseline. Files are those that hold
-// them, Elsewhere changed lines of other code. Command is true where the command differs from the baseline's.
+// NoChangedLines is a kernel whose lines are those of the baseline, or those of its definition where it is known alone,
+// or those that launch it, in a function or outside. Files are those that hold them, Elsewhere changed lines of other
+// code. Command is true where the command differs from the baseline's.
 type NoChangedLines struct {
-	Files, Elsewhere []string
-	Launch, Command  bool
+	Files, Elsewhere                     []string
+	Definition, Launch, Outside, Command bool
 }
 
 func (r NoChangedLines) String() string {
 	text, where := "no changed line in its code: ", "its functions in "+result.Few(r.Files)+" are those of the baseline"
 	other := "the compiler, its options and libraries"
-	if r.Launch {
-		text, where = "no changed line where it is called: ",
-			"the function in "+result.Few(r.Files)+" is that of the baseline"
-		other = "input, environment variables and libraries"
+	switch {
+	case r.Launch:
+		text, other = "no changed line where it is called: ", "input, environment variables and libraries"
+		where = "the function in " + result.Few(r.Files) + " is that of the baseline"
+		if r.Outside {
+			where = "the code outside of functions in " + result.Few(r.Files) + " is that of the baseline"
+		}
+	case r.Definition:
+		text, where = "no changed line in its definition: ", result.Few(r.Files)+" has that of the baseline"
+		other = "functions that it calls, the compiler, its options and libraries"
 	}
 	if r.Command {
 		other = "the command, which differs from the baseline's, then " + other

@@ -52,6 +52,8 @@ var reasons = []result.Reason{
 	CodeLimit{}, CodeLimit{Base: result.Unknown}, CodeDiffers{}, CodeChanged{}, CodeOfKernel{}, CodeOfMore{},
 	CodeChangedHere{}, SameCode{},
 	NoChangedLines{Files: []string{"a.py"}, Elsewhere: []string{}, Launch: true},
+	NoChangedLines{Files: []string{"a.py"}, Elsewhere: []string{}, Launch: true, Outside: true},
+	NoChangedLines{Files: []string{"a.cu"}, Elsewhere: []string{}, Definition: true},
 	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{},
 	AddedOperation{},
 	CountFromZero, CountsDiffer, FromZero, Gone, IncreasedCount, New, OneHost, OneRun, OutputDecides, Unmeasured,

@@ -17,7 +17,7 @@ type Function struct {
 // Source is a source file whose functions are known.
 type Source struct {
 	functions []Function
-	code      [][]byte // lines, with spaces for comments
+	code      [][]byte // lines, with spaces for comments and docstrings
 }
 
 // ReadSource finds the functions of a source of CUDA, C++ or Python; ok is false for another file. Code whose brackets
@@ -27,13 +27,12 @@ func ReadSource(file string, text []byte) (s Source, ok bool) {
 		return Source{}, false
 	}
 	if path.Ext(file) == ".py" {
-		s.code = bytes.Split(blankPython(text), []byte("\n"))
-		s.functions = pythonFunctions(s.code)
+		s.code = bytes.Split(blankDocstrings(text), []byte("\n"))
+		s.functions = pythonFunctions(bytes.Split(blankPython(text), []byte("\n")))
 		return s, true
 	}
-	code := blankCPP(text)
-	s.code = bytes.Split(code, []byte("\n"))
-	s.functions = cppFunctions(directive().ReplaceAllFunc(code, spaces))
+	s.code = bytes.Split(blankCPP(text, false), []byte("\n"))
+	s.functions = cppFunctions(directive().ReplaceAllFunc(blankCPP(text, true), spaces))
 	return s, true
 }
 
@@ -58,6 +57,38 @@ func spaces(text []byte) []byte { return filled().ReplaceAll(text, []byte(" ")) 
 
 // blankPython copies a source of Python with spaces for comments and strings.
 func blankPython(source []byte) []byte { return unread().ReplaceAllFunc(source, spaces) }
+
+// blankDocstrings copies a source of Python with spaces for comments and for strings that are a statement: outside of
+// brackets, with nothing before them in their line. Other strings may hold code of a kernel.
+func blankDocstrings(source []byte) []byte {
+	out, depth, last := bytes.Clone(source), 0, 0
+	for _, at := range unread().FindAllIndex(source, -1) {
+		before := source[last:at[0]] // since the string or comment before
+		depth += brackets(before)
+		lines := bytes.Split(before, []byte("\n"))
+		n := len(lines) - 1
+		statement := depth <= 0 && len(bytes.TrimSpace(lines[n])) == 0 && (n > 0 || last == 0) &&
+			(n == 0 || !bytes.HasSuffix(lines[n-1], []byte("\\")))
+		if source[at[0]] == '#' || statement {
+			copy(out[at[0]:], spaces(source[at[0]:at[1]]))
+		}
+		last = at[1]
+	}
+	return out
+}
+
+// brackets is how many brackets a text opens, less those that it closes.
+func brackets(text []byte) (open int) {
+	for _, c := range text {
+		switch c {
+		case '(', '[', '{':
+			open++
+		case ')', ']', '}':
+			open--
+		}
+	}
+	return open
+}
 
 // pythonFunctions are the functions of a source, each to the next line that is indented no further.
 func pythonFunctions(code [][]byte) (out []Function) {

@@ -37,4 +37,24 @@ func TestReadSource(t *testing.T) {
 	if !s.Holds(3, 4) || s.Holds(4, 4) || s.Holds(90, 99) {
 		t.Error("a comment is taken for code, or code for a comment")
 	}
+	for file, text := range map[string]string{
+		"a.py": "'''about\nthis file'''\nk = r'''\n__global__ void k() {\n// one\n'''\nf(\n    \"a\",\n    # two\n)\n" +
+			"x = \\\n\"b\"\n\ndef g():\n    \"\"\"doc\n    more\"\"\"\n    '' ; y = 1\n",
+		"a.cc": "// one\n/* two\n*/\nauto s = R\"(\nx = y;\n)\";\nf(\n\"a\",\n1);\n",
+	} {
+		s, _ := ReadSource(file, []byte(text))
+		held := ""
+		for i := range strings.Count(text, "\n") {
+			if s.Holds(i+1, i+1) {
+				held += fmt.Sprint(i+1, " ")
+			}
+		}
+		want := "3 4 5 6 7 8 10 11 12 14 17 "
+		if file == "a.cc" {
+			want = "4 5 6 7 8 9 "
+		}
+		if held != want {
+			t.Errorf("%s: lines of code %s, want %s", file, held, want)
+		}
+	}
 }

@@ -32,7 +32,7 @@ func cuda(source []byte, report func(name string, line int, defined bool)) {
 	if !keyword().Match(source) {
 		return
 	}
-	code := blankCPP(source)
+	code := blankCPP(source, true)
 	line, at := 1, 0
 	for _, word := range keyword().FindAllIndex(code, -1) {
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
@@ -48,30 +48,33 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-func blankCPP(source []byte) []byte {
-	return blank(source, func(i int) int {
+// blankCPP copies a source of C++ with spaces for comments, and for strings where they are to go.
+func blankCPP(source []byte, strings bool) []byte {
+	return blank(source, func(i int) (length int, kept bool) {
 		rest := source[i:]
 		switch {
 		case bytes.HasPrefix(rest, []byte("//")):
-			return until(rest, 0, "\n") - 1
+			return until(rest, 0, "\n") - 1, false
 		case bytes.HasPrefix(rest, []byte("/*")):
-			return until(rest, 2, "*/")
+			return until(rest, 2, "*/"), false
 		case bytes.HasPrefix(rest, []byte(`R"`)) && bytes.IndexByte(rest[:min(len(rest), 20)], '(') > 0:
 			delimiter := string(rest[2:bytes.IndexByte(rest, '(')])
-			return until(rest, 2, ")"+delimiter+`"`)
+			return until(rest, 2, ")"+delimiter+`"`), !strings
 		case rest[0] == '"', rest[0] == '\'' && (i == 0 || !wordByte(source[i-1])): // not 1'000
-			return literal(rest)
+			return literal(rest), !strings
 		}
-		return 0
+		return 0, false
 	})
 }
 
-// blank copies a source with spaces for the tokens whose length token gives, 0 where none begins; lines stay.
-func blank(source []byte, token func(at int) int) []byte {
+// blank copies a source with spaces for the tokens whose length token gives, 0 where none begins, unless they are kept;
+// lines stay.
+func blank(source []byte, token func(at int) (length int, kept bool)) []byte {
 	out := bytes.Clone(source)
 	for i := 0; i < len(out); {
-		end := min(i+token(i), len(out))
-		for j := i; j < end; j++ {
+		length, kept := token(i)
+		end := min(i+length, len(out))
+		for j := i; j < end && !kept; j++ {
 			if out[j] != '\n' {
 				out[j] = ' '
 			}

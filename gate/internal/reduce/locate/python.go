@@ -18,8 +18,9 @@ var (
 )
 
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other
-// decorators between, and functions given to pallas_call.
+// decorators between, functions given to pallas_call, and the kernels of CUDA in strings (CuPy's RawKernel).
 func python(source []byte, report func(name string, line int, defined bool)) {
+	cuda(source, report) // in strings
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
 	jitted := has("jit") && (has("triton") || has("cuda"))
 	if !jitted && !has("pallas_call") {
@@ -45,13 +46,6 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 				decorated = false
 			}
 		}
-		for _, c := range text {
-			switch c {
-			case '(', '[', '{':
-				depth++
-			case ')', ']', '}':
-				depth = max(depth-1, 0)
-			}
-		}
+		depth = max(depth+brackets(text), 0)
 	}
 }

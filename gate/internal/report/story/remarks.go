@@ -3,6 +3,7 @@ package story
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -124,6 +125,17 @@ func (v *Story) remark(of string, c Cause, class Severity) Remark {
 		x.Lines = lines([]string{lead.Describe()})
 	}
 	return x
+}
+
+// Whereabouts are the source lines that launch the kernels of a cause, or make its CUDA calls; without any the place of
+// the kernel's definition.
+func (v *Story) Whereabouts(c *Cause) []string {
+	at := c.Places()
+	lead := c.Lead()
+	if file, line := v.Place(lead.F); len(at) == 0 && file != "" {
+		return []string{fmt.Sprintf("%s:%d, definition of %s", file, line, Clean(lead.F.Kernel))}
+	}
+	return at
 }
 
 // PlaceOf is the first place in the source of a cause.

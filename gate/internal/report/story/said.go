@@ -53,7 +53,7 @@ func (v *Story) Says() (first, last []Said) {
 			if v.Verbose {
 				most = len(v.Causes)
 			}
-			why.Lines, where.Lines = v.Causes[0].Why, v.Causes[0].Places()
+			why.Lines, where.Lines = v.Causes[0].Why, v.Whereabouts(&v.Causes[0])
 			do.Lines = Nonempty(v.Causes[0].Do)
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]),
 				func(c Cause) bool { return c.Class != Failing }), most)
