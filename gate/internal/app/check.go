@@ -61,6 +61,8 @@ type Check struct {
 
 	sinceAnchor []model.Session // since the anchor of the baseline
 	allRows     bool            // the filter of the results fails
+
+	kernels func(name string) (file string, line int, ok bool) // finds definitions, nil before the first
 }
 
 // Screens reports whether the head is compared with the committed baselines first.

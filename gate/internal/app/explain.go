@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,12 +36,15 @@ const (
 )
 
 // The default of [Check.ExplainTime] lies between these.
-const leastExplainTime, mostExplainTime = 10 * time.Second, time.Minute
+const leastExplainTime, mostExplainTime = 15 * time.Second, time.Minute
 
 // endingShare is the part of the time for explanations that is kept for the end of what is under way.
 const endingShare = 10
 
-var errExplainTime = errors.New("the time for explanations ended")
+var (
+	errExplainTime = errors.New("the time for explanations ended")
+	errNoStack     = errors.New("the profiler recorded none that leads to a file of this repository")
+)
 
 // explanation is the explanation of a verdict that is decided. What it lacks is a warning.
 type explanation struct {
@@ -61,8 +65,11 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	x := &explanation{c, m, r, base, time.Time{}}
 	targets, kernels := why.Targets(r, c.Explain == ExplainAlways),
 		why.Slower(r.Findings, c.Explain == ExplainAlways, why.Dearest)
-	// the operation says more
-	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return r.Findings[i].Origin != nil })
+	// An operation says more than a stack, and nsys records none of launches by Triton and Numba (2025.3).
+	maps.DeleteFunc(targets, func(i int, _ why.Target) bool {
+		file, _, defined := c.defined(r.Findings[i])
+		return r.Findings[i].Origin != nil || defined && filepath.Ext(file) == ".py"
+	})
 	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
 	rows = rows && m.Way.Rows
 	if m.Way.Rows || !m.Way.Alone {
@@ -155,12 +162,17 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		return err
 	}
 	_, traces := recorded.Split()
+	found := false
 	for i, t := range wanted {
 		f := &r.Findings[i]
 		f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
 		if f.Origin == nil {
 			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.live.Head.Dir})
 		}
+		found = found || f.Origin != nil
+	}
+	if !found {
+		return errNoStack
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/reduce/locate"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -30,7 +31,7 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, linesLimit)
 	defer cancel()
-	var known lines
+	known := lines{defined: c.defined}
 	known.tree, known.unknown = c.tree(ctx, r.Base.Commit)
 	if known.tree != nil {
 		known.tree.Command = code.OtherCommand(r)
@@ -43,7 +44,7 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	for i, f := range r.Findings {
 		var ofCode, ofLaunch result.Remark // empty for none
 		if names, is := slower[i]; is {
-			ofCode = known.ofCode(f.Kernel, names)
+			ofCode = known.ofCode(f, names)
 		}
 		if known.tree != nil && called(f) {
 			ofLaunch = known.tree.Changed(f.Origin.File, f.Origin.Line, code.Launch)
@@ -59,11 +60,12 @@ type lines struct {
 	err     error
 	tree    *code.Tree
 	unknown string
+	defined func(f result.Finding) (file string, line int, ok bool)
 }
 
 // ofCode says which lines of a kernel's code changed: by the line tables of its names in the device code, or else in
 // its definition in the repository. It is empty where neither is known nor asked for.
-func (l lines) ofCode(kernel string, names []string) (said result.Remark) {
+func (l lines) ofCode(f result.Finding, names []string) (said result.Remark) {
 	if len(names) > 0 && l.err != nil {
 		return code.NoLines(l.err.Error())
 	}
@@ -77,7 +79,7 @@ func (l lines) ofCode(kernel string, names []string) (said result.Remark) {
 	case len(of) > 0:
 		return l.tree.Compiled(of)
 	case l.tree != nil:
-		if file, line, ok := l.tree.Defined(kernel); ok && l.tree.Tracked(file) {
+		if file, line, ok := l.defined(f); ok && l.tree.Tracked(file) {
 			return l.tree.Changed(file, line, code.Definition)
 		}
 	}
@@ -111,6 +113,16 @@ func (c *Check) tree(ctx context.Context, commit string) (t *code.Tree, unknown 
 		names, err := in.Output(ctx, "ls-files", "--", name)
 		return err == nil && names != ""
 	}
-	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked,
-		Defined: locate.Kernels(input.Tree(in.Top))}, ""
+	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked}, ""
+}
+
+// defined is the definition of a kernel in the repository, which is searched once; file is relative to its root.
+func (c *Check) defined(f result.Finding) (file string, line int, ok bool) {
+	if f.Scope != measure.ScopeKernel {
+		return "", 0, false
+	}
+	if c.kernels == nil {
+		c.kernels = locate.Kernels(input.Tree(Repository()))
+	}
+	return c.kernels(f.Kernel)
 }

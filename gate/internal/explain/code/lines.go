@@ -62,8 +62,6 @@ type Tree struct {
 	Command bool
 	// Tracked reports whether git knows a file: lines of others cannot be compared.
 	Tracked func(name string) bool
-	// Defined finds the definition of a kernel, in a file relative to Root.
-	Defined func(kernel string) (file string, line int, ok bool)
 
 	files map[string]*file // by name relative to Root, nil for files that cannot be read
 }
@@ -140,15 +138,15 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 }
 
 // Evidence is what is stated of the lines of a kernel's code and of those that launch it, each empty for none: changed
-// lines alone where there are some, and no unchanged definition beside a line that launches it.
+// lines alone where there are some, each once, and no unchanged definition beside a line that launches it.
 func Evidence(ofCode, ofLaunch result.Remark) (said []result.Remark) {
-	_, changed := result.As[reason.ChangedLines](ofCode)
-	_, launch := result.As[reason.ChangedLines](ofLaunch)
+	own, changed := result.As[reason.ChangedLines](ofCode)
+	calling, launch := result.As[reason.ChangedLines](ofLaunch)
 	none, _ := result.As[reason.NoChangedLines](ofCode)
 	if ofCode.Key != "" && (changed || !launch && (ofLaunch.Key == "" || !none.Definition)) {
 		said = append(said, ofCode)
 	}
-	if ofLaunch.Key != "" && (launch || !changed) {
+	if ofLaunch.Key != "" && (launch && !slices.Equal(own.Lines, calling.Lines) || !launch && !changed) {
 		said = append(said, ofLaunch)
 	}
 	return said

@@ -153,7 +153,9 @@ func TestEvidence(t *testing.T) {
 		{ofCode: said(changed, Definition), ofLaunch: said(not, Launch),
 			want: []result.Remark{said(changed, Definition)}},
 		{ofCode: said(changed, compiled), ofLaunch: said(changed, Launch),
-			want: []result.Remark{said(changed, compiled), said(changed, Launch)}},
+			want: []result.Remark{said(changed, compiled)}},
+		{ofCode: said(changed, compiled), ofLaunch: said(changed+1, Launch),
+			want: []result.Remark{said(changed, compiled), said(changed+1, Launch)}},
 	} {
 		if got := Evidence(x.ofCode, x.ofLaunch); !slices.EqualFunc(got, x.want,
 			func(a, b result.Remark) bool { return a.Sentence == b.Sentence }) {
