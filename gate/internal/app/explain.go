@@ -65,7 +65,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	x := &explanation{c, m, r, base, time.Time{}}
 	targets, kernels := why.Targets(r, c.Explain == ExplainAlways),
 		why.Slower(r.Findings, c.Explain == ExplainAlways, why.Dearest)
-	// An operation says more than a stack, and nsys records none of launches by Triton and Numba (2025.3).
+	// An operation says more than a stack, and launches by Triton and Numba have none: they call the driver.
 	maps.DeleteFunc(targets, func(i int, _ why.Target) bool {
 		file, _, defined := c.defined(r.Findings[i])
 		return r.Findings[i].Origin != nil || defined && filepath.Ext(file) == ".py"

@@ -246,6 +246,18 @@ func BenchmarkSteps(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// Idle time is one part where a side knows no cause of it: a recording without its calls.
+func TestIdleOfUnknownCause(t *testing.T) {
+	for _, classes := range [][2]string{{"unknown", "launch-starved"}, {"launch-starved", "unknown"}} {
+		base, head := stepping(classes[0], 571e3, 572e3, 570e3), stepping(classes[1], 686e3, 688e3, 685e3)
+		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		idle := slices.DeleteFunc(slices.Clone(r.Waterfall.Parts), func(p result.WaterfallPart) bool { return !p.Idle })
+		if len(idle) != 1 || idle[0].Class != measure.IdleUnknown || idle[0].Base <= 0 || idle[0].Head <= idle[0].Base {
+			t.Errorf("%v: %+v", classes, idle)
+		}
+	}
+}
+
 // The parts of a waterfall add up to its whole, on both sides, whatever the owners are.
 func TestWaterfallAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

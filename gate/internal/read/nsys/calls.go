@@ -72,7 +72,7 @@ func (r *reader) readNames() (*names, error) {
 }
 
 // readCalls finds the CUDA call of each launch and copy with its range, the calls that switch profiling, and those
-// whose kernel is missing. The table of calls is read only if it can hold one of these.
+// whose kernel is missing.
 func (r *reader) readCalls() error {
 	if r.db.tables[runtimeTable] == nil {
 		for _, p := range r.processes {
@@ -86,15 +86,6 @@ func (r *reader) readCalls() error {
 	names, err := r.readNames()
 	if err != nil {
 		return err
-	}
-	ranges := 0
-	for _, p := range r.processes {
-		ranges += len(p.ranges)
-	}
-	if !names.profiles && ranges+len(r.diagnosis.few) == 0 {
-		if more, err := r.moreCalls(names); !more || err != nil {
-			return err
-		}
 	}
 	if err := r.db.require(runtimeTable, "start", "globalTid", "correlationId", "nameId"); err != nil {
 		return err
@@ -115,28 +106,6 @@ func (r *reader) readCalls() error {
 		return nil
 	}
 	return r.dropFailed(names)
-}
-
-// moreCalls reports whether more launches were asked for than there are kernels that a call launched.
-func (r *reader) moreCalls(names *names) (bool, error) {
-	if !r.db.has(runtimeTable, "nameId") {
-		return false, nil
-	}
-	called := int64(0)
-	for _, p := range r.processes {
-		for i := range p.launches {
-			if !p.launches[i].Node {
-				called++
-			}
-		}
-	}
-	calls := int64(0)
-	err := r.db.scan(runtimeTable, []string{"nameId"}, func(row *row) {
-		if names.of(row.intOr(0, 0)).role == launchCall {
-			calls++
-		}
-	})
-	return calls > called, err
 }
 
 // dropFailed takes the launches that failed from those whose kernel is missing, and counts them.

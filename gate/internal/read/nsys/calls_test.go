@@ -92,3 +92,16 @@ func TestOutermostCalls(t *testing.T) {
 		t.Errorf("names %q: want each once", a.CallNames)
 	}
 }
+
+// A program without NVTX ranges, all of whose launches have their kernel, has its calls: they tell why the GPU idles.
+func TestCallsWithoutRanges(t *testing.T) {
+	a := read1(t, with("DELETE FROM NVTX_EVENTS", "DELETE FROM StringIds WHERE value LIKE '%Profiler%'",
+		"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL", kernelRows(200, ""),
+		callRows(200, 3, 0, ""))...)[0]
+	if len(a.Ranges) > 0 || len(a.Launches) != 200 {
+		t.Fatalf("%d ranges, %d launches", len(a.Ranges), len(a.Launches))
+	}
+	if l := a.Launches[7]; l.API != 995000+7*10000 || l.Thread < 0 || len(a.CallNames) != 1 {
+		t.Errorf("a launch at %d was asked for at %d by thread %d; calls %q", l.Start, l.API, l.Thread, a.CallNames)
+	}
+}

@@ -20,7 +20,8 @@ const (
 )
 
 // NewWaterfall attributes the change of the step to its parts; nil if a side lacks the attribution of its steps.
-// Kernels that sums maps to the same kernel are one part, named after it.
+// Kernels that sums maps to the same kernel are one part, named after it. Idle time is one part where a side knows no
+// cause of it.
 func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.Subject,
 	outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
@@ -54,6 +55,7 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 			owned[name] = append(owned[name], subject)
 		}
 	}
+	blind := withoutCalls(base) || withoutCalls(head)
 	var whole [2][]float64
 	for _, name := range slices.SortedFunc(maps.Keys(owned), measure.Subject.Compare) {
 		var runs [2][]float64
@@ -61,6 +63,9 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 			runs[0], runs[1] = add(runs[0], Owned(base, subject, keep[0])), add(runs[1], Owned(head, subject, keep[1]))
 		}
 		class, at := name.Idle()
+		if blind && class != "" && class != Profiler.String() {
+			class, at = measure.IdleUnknown, measure.Place{}
+		}
 		e := find(cmp.Or(class, ClassOf(name)), at, class != "" && class != Profiler.String())
 		for i := range runs {
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
@@ -82,6 +87,17 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 	}
 	measure.Sort(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
 	return w
+}
+
+// withoutCalls reports whether no idle time of a side has a cause: its calls were not read.
+func withoutCalls(s *recorded.Index) bool {
+	unknown, caused := false, false
+	for _, subject := range s.Subjects() {
+		class, _ := subject.Idle()
+		unknown = unknown || class == measure.IdleUnknown
+		caused = caused || class != "" && class != measure.IdleUnknown && class != Profiler.String()
+	}
+	return unknown && !caused
 }
 
 func largest(a, b result.Own) int {
