@@ -23,11 +23,12 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
-	"gate/internal/measure":            {-1, []string{"github.com/ianlancetaylor/demangle"}},
-	"gate/measure":                     {0, nil},
-	"gate/internal/judge/stats":        {0, []string{"gonum.org/v1/gonum"}},
-	"gate/internal/proc":               {0, []string{"golang.org/x/sys"}},
-	"gate/internal/run/confine":        {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
+	"gate/internal/measure":     {-1, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/measure":              {0, nil},
+	"gate/internal/judge/stats": {0, []string{"gonum.org/v1/gonum"}},
+	"gate/internal/proc":        {0, []string{"golang.org/x/sys"}},
+	"gate/internal/run/confine": {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys",
+		"kernel.org/pub/linux/libs/security/libcap/psx"}},
 	"gate/internal/report/cells":       {0, []string{"golang.org/x/text"}},
 	"gate/internal/git":                {1, nil},
 	"gate/internal/input":              {-2, nil},

@@ -5,6 +5,8 @@ package confine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,6 +27,8 @@ type attempt struct {
 	Dir       string
 	Parent    int
 	Inherited int
+	// Ancestor is the parent of the parent, and Neighbour another child of it.
+	Ancestor, Neighbour int
 }
 
 // attempts are what a child may not do, whatever a file makes of it.
@@ -121,6 +125,22 @@ var attempts = map[string]func(a attempt) error{
 	"raise its limits": func(attempt) error {
 		return unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	},
+	"read the environment of its parent": func(a attempt) error { return readOf(a.Parent, "environ") },
+	"read the environment of a thread of it": func(a attempt) error {
+		return readOf(a.Parent, fmt.Sprintf("task/%d/environ", a.Parent))
+	},
+	"read the environment of an ancestor": func(a attempt) error { return readOf(a.Ancestor, "environ") },
+	"read the environment of a neighbour": func(a attempt) error { return readOf(a.Neighbour, "environ") },
+	"read its parent's memory":            func(a attempt) error { return readOf(a.Parent, "mem") },
+	"read its parent's map":               func(a attempt) error { return readOf(a.Parent, "maps") },
+	"read its parent's auxiliary vector":  func(a attempt) error { return readOf(a.Parent, "auxv") },
+	"read a descriptor of its parent": func(a attempt) error {
+		return readOf(a.Parent, fmt.Sprintf("fd/%d", a.Inherited))
+	},
+	"enter the root of its parent": func(a attempt) error {
+		_, err := os.ReadDir(fmt.Sprintf("/proc/%d/root/", a.Parent))
+		return err
+	},
 	"see a token of its parent": func(attempt) error {
 		if os.Getenv("GITHUB_TOKEN") != "" {
 			return nil
@@ -133,6 +153,19 @@ func appended(name string) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		f.Close()
+	}
+	return err
+}
+
+// readOf reads a byte of a file of a process in /proc.
+func readOf(pid int, name string) error {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = f.Read(make([]byte, 1)); err == io.EOF || errors.Is(err, unix.EIO) {
+		err = nil // it was opened
 	}
 	return err
 }
@@ -214,7 +247,14 @@ func TestAttempts(t *testing.T) {
 	t.Setenv("GITHUB_TOKEN", "secret")
 	t.Setenv("TMPDIR", t.TempDir())
 	l := Limits{CPU: time.Minute}
-	err = Ask(t.Context(), "--attempts", l, attempt{dir, os.Getpid(), inherited}, func(could map[string]string) error {
+	neighbour := exec.Command("sleep", "60")
+	if err := neighbour.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer neighbour.Wait()
+	defer neighbour.Process.Kill()
+	a := attempt{dir, os.Getpid(), inherited, os.Getppid(), neighbour.Process.Pid}
+	err = Ask(t.Context(), "--attempts", l, a, func(could map[string]string) error {
 		for name, how := range could {
 			t.Errorf("the child can %s: %s", name, how)
 		}
