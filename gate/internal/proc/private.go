@@ -35,9 +35,6 @@ type Private struct {
 type owner struct {
 	// Boot names the boot of the machine; the lock is valid during it only.
 	Boot string `json:"boot"`
-	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for
-	// none.
-	Repository string `json:"repository,omitempty"`
 	// Joined is a directory elsewhere, private as well, that goes when this one goes, "" for none.
 	Joined string `json:"joined,omitempty"`
 	// Done tells the guard that the owner has cleared up.
@@ -53,18 +50,17 @@ const HiddenArg = "__run"
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 
 // NewPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard,
-// "" for this one; repository is the directory of the git repository that a worktree in it will belong to, "" for none.
-func NewPrivate(self, repository string) (_ *Private, err error) {
+// "" for this one.
+func NewPrivate(self string) (_ *Private, err error) {
 	swept.Do(Sweep)
 	dir, err := os.MkdirTemp("", Prefix) // mode 0700
 	if err != nil {
 		return nil, PrivateError(err)
 	}
-	// The worktree in it is known to git by this name.
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	p := &Private{Path: dir, owner: owner{Boot: bootID(), Repository: repository}}
+	p := &Private{Path: dir, owner: owner{Boot: bootID()}}
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -157,7 +153,7 @@ func (p *Private) Close() error {
 // InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed
 // meanwhile.
 func InPrivate(use func(dir string) error) error {
-	p, err := NewPrivate("", "")
+	p, err := NewPrivate("")
 	if err != nil {
 		return err
 	}
@@ -260,8 +256,8 @@ func Sweep() {
 	}
 }
 
-// removePrivate removes a private directory and the git repository's entry of a worktree in it. It can be killed at any
-// point: the owner file goes last. A link in its place is removed, and nothing behind it.
+// removePrivate removes a private directory. It can be killed at any point: the owner file goes last. A link in its
+// place is removed, and nothing behind it.
 func removePrivate(dir string, o owner) error {
 	var entries []os.DirEntry
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -272,14 +268,10 @@ func removePrivate(dir string, o owner) error {
 			removeAll(name)
 		}
 	}
-	err := removeJoined(o)
-	if o.Repository != "" {
-		err = errors.Join(err, forget(o.Repository, dir))
-	}
-	return errors.Join(err, removeAll(dir))
+	return errors.Join(removeJoined(o), removeAll(dir))
 }
 
-const maxOwner = 64 << 10 // bytes of the file of an owner, and of a pointer of git
+const maxOwner = 64 << 10 // bytes of the file of an owner
 
 // readOwner is the owner of a private directory, not ok where it says none.
 func readOwner(dir string) (o owner, ok bool) {
@@ -308,34 +300,4 @@ func removeAll(name string) error {
 		return nil
 	})
 	return os.RemoveAll(name)
-}
-
-// forget removes a git repository's entries of worktrees in a private directory, and of those long gone with theirs: a
-// boot may empty the directory for temporary files. git worktree remove wants a whole worktree, and an interrupted one
-// is not; git worktree prune would take others along.
-func forget(repository, dir string) (err error) {
-	all := filepath.Join(repository, "worktrees")
-	entries, _ := os.ReadDir(all)
-	for _, e := range entries {
-		name := filepath.Join(all, e.Name(), "gitdir")
-		text, _ := input.Read(name, maxOwner)
-		private := filepath.Dir(filepath.Dir(strings.TrimSpace(string(text)))) // of DIR/nsgate-base/.git
-		if private != dir && !lost(private, name) {
-			continue
-		}
-		err = errors.Join(err, os.RemoveAll(filepath.Join(all, e.Name())))
-	}
-	os.Remove(all) // where it is empty, as git does
-	return err
-}
-
-// lost reports whether the private directory behind a pointer in a git repository is gone. It is false for the last
-// day: another container may see another directory for temporary files.
-func lost(private, pointer string) bool {
-	info, err := os.Stat(pointer)
-	if err != nil || !strings.HasPrefix(filepath.Base(private), Prefix) || time.Since(info.ModTime()) < elsewhere {
-		return false
-	}
-	_, err = os.Stat(private)
-	return errors.Is(err, fs.ErrNotExist)
 }

@@ -43,7 +43,7 @@ func TestGuardOnce(t *testing.T) {
 		guarded       bool
 	}{{script, "", true}, {script, "1", false}, {own, "", false}} {
 		t.Setenv(ChildMark, x.mark)
-		p, err := NewPrivate(x.program, "")
+		p, err := NewPrivate(x.program)
 		if err != nil {
 			t.Fatal(err)
 		}

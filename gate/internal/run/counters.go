@@ -65,7 +65,7 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	private, err := proc.NewPrivate("", "")
+	private, err := proc.NewPrivate("")
 	if err != nil {
 		return nil, err
 	}

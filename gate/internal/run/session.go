@@ -133,7 +133,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	// before there is a guard, and released after it has ended: then no scan of all processes is needed
 	children := proc.Adopt()
 	defer children.Release()
-	private, err := proc.NewPrivate(p.Self, "")
+	private, err := proc.NewPrivate(p.Self)
 	if err != nil {
 		return nil, err
 	}

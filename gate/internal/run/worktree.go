@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -21,7 +22,6 @@ type Revision struct {
 	Ref    string // as the user named it
 	Commit string // its full id
 	top    string // root of the user's checkout, without symbolic links
-	common string // the repository's directory, which all its worktrees share
 }
 
 // FindRevision looks a ref up in the repository of the current directory. It fetches nothing. The errors are the user's
@@ -34,12 +34,6 @@ func FindRevision(ctx context.Context, ref string) (*Revision, error) {
 	var err error
 	if r.top, err = git.Output(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		return nil, fmt.Errorf("a base revision needs a git checkout around the current directory: %w", err)
-	}
-	if r.common, err = git.Output(ctx, r.top, "rev-parse", "--git-common-dir"); err != nil {
-		return nil, err
-	}
-	if !filepath.IsAbs(r.common) {
-		r.common = filepath.Join(r.top, r.common)
 	}
 	if r.Commit, err = git.Output(ctx, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
@@ -105,33 +99,28 @@ func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Worktree is a revision that is checked out in a private temporary directory. The user's own checkout and index are
-// not touched.
+// Worktree is a revision that is checked out in a private temporary directory, in a repository of its own. The user's
+// repository is not touched.
 type Worktree struct {
 	*Revision
 	private *proc.Private
 }
 
-// CommandLine is the command line of Checkout. XXXXXX stands for the unique part of the directory.
+// CommandLine is the last command line of Checkout. XXXXXX stands for the unique part of the directory.
 func (r *Revision) CommandLine() []string {
 	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
-	return git.Command(context.Background(), r.top, w.addArgs()...).Args
+	return git.Command(context.Background(), "", git.CheckoutArgs(w.root(), r.Commit)...).Args
 }
 
 func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
 
-func (w *Worktree) addArgs() []string {
-	return []string{"-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", w.root(),
-		w.Commit}
-}
-
-// Checkout makes a worktree of the revision, with its submodules where it has some; the caller closes it. What git
+// Checkout makes a repository of the revision, with its submodules where it has some; the caller closes it. What git
 // cannot do is a *measure.Refusal, a cancelled ctx is its cause.
 func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 	if !proc.Supported {
 		return nil, errUnsupported
 	}
-	private, err := proc.NewPrivate("", r.common)
+	private, err := proc.NewPrivate("")
 	if err != nil {
 		return nil, err
 	}
@@ -141,25 +130,15 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err := w.git(ctx, r.top, w.addArgs()...); err != nil {
-		return nil, w.refuse(ctx, "", err)
+	err = git.Checkout(ctx, r.top, r.Commit, w.root(), func(cmd *exec.Cmd) error { return finish(cmd, private) })
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
-		// Without --init, which would write to the configuration that the user's checkout shares.
-		if err := w.git(ctx, w.root(), "-c", "submodule.active=.", "submodule", "--quiet", "update",
-			"--recursive"); err != nil {
-			return nil, w.refuse(ctx, " with its submodules", err)
-		}
+	if err != nil {
+		return nil, model.Refuse(model.BaseCheckout, "see whether git clone works by hand, or "+ownBase,
+			"the base %s cannot be checked out: %s", r.Ref, measure.NormalizeLine(err.Error()))
 	}
 	return w, nil
-}
-
-func (w *Worktree) refuse(ctx context.Context, how string, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return model.Refuse(model.BaseCheckout, "see whether git worktree add works by hand, or "+ownBase,
-		"the base %s cannot be checked out%s: %s", w.Ref, how, said(err.Error()))
 }
 
 // Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
@@ -211,20 +190,8 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	return nil
 }
 
-// Close removes the worktree and the repository's entry of it.
+// Close removes the worktree.
 func (w *Worktree) Close() error { return w.private.Close() }
-
-// git runs git for the worktree in a directory. The error is the last line that it printed to standard error.
-func (w *Worktree) git(ctx context.Context, dir string, args ...string) error {
-	cmd := git.Command(ctx, dir, args...)
-	var complaint proc.Output
-	cmd.Stderr = &complaint
-	err := finish(cmd, w.private)
-	if why := said(complaint.String()); err != nil && why != "" {
-		err = errors.New(why)
-	}
-	return err
-}
 
 // finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely:
 // git then takes back what it has begun.

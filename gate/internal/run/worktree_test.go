@@ -143,10 +143,14 @@ func TestCheckoutSubmodules(t *testing.T) {
 			" && git clone -q "+outer+" ../clone")
 	clone := filepath.Join(filepath.Dir(outer), "clone")
 	t.Chdir(clone)
+	shell(t, clone, "git config submodule.lib.update '!echo x >lib/sub/version; touch "+filepath.Dir(outer)+"/ran; true'")
 	config := shell(t, clone, "cat .git/config; ls .git")
 	w := checkout(t, "HEAD")
 	if err := w.Build(t.Context(), "grep head lib/sub/version"); err != nil {
 		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(outer), "ran")); err == nil {
+		t.Error("a command of the checkout's configuration ran")
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
@@ -257,7 +261,7 @@ func TestHolds(t *testing.T) {
 
 // Where somebody dies while a private directory is removed, the next one can go on: what says whose it is goes last.
 func TestRemovePrivate(t *testing.T) {
-	dir := repository(t)
+	repository(t)
 	r, err := FindRevision(t.Context(), "main~1")
 	if err != nil {
 		t.Fatal(err)
@@ -278,48 +282,122 @@ func TestRemovePrivate(t *testing.T) {
 	if _, err := os.Stat(w.private.Path); err == nil {
 		t.Error("the private directory is still there")
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".git", "worktrees")); err == nil {
-		t.Error("git still knows of the worktree")
+}
+
+// forgeries change the checkout around the base, as code of the change can that ran in it before. None of them may
+// change the base: it holds "base", or is refused.
+var forgeries = map[string]string{
+	"blob": `at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+		to=$(at main~1:sub/version); chmod u+w $to; cp $(at main:sub/version) $to`,
+	"tree": `at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+		to=$(at main~1:sub); chmod u+w $to; cp $(at main:sub) $to`,
+	"commit": `at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+		to=$(at main~1); chmod u+w $to; cp $(at main) $to`,
+	"packed blob": `at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+		from=$(at main:sub/version) id=$(git rev-parse main~1:sub/version); to=$(at main~1:sub/version)
+		mkdir ../loose; cp $from ../loose/blob; rm -f $to; mkdir -p ${to%/*}; cp ../loose/blob $to`,
+	"alternate": `mkdir -p ../other/objects; to=$(git rev-parse main~1:sub/version | sed 's,^..,&/,')
+		mkdir -p ../other/objects/${to%/*}
+		cp $(git rev-parse main:sub/version | sed 's,^..,.git/objects/&/,') ../other/objects/$to
+		rm -f .git/objects/$to; echo "$PWD/../other/objects" >.git/objects/info/alternates`,
+	"replacement": `git replace $(git rev-parse main~1:sub/version) $(git rev-parse main:sub/version)`,
+	"graft":       `mkdir -p .git/info; git rev-parse main >.git/info/grafts`,
+	"filter of the checkout": `git config filter.x.smudge "sed s/base/head/"; mkdir -p .git/info
+		echo '* filter=x' >.git/info/attributes`,
+	"line ends":            `git config core.autocrlf true; git config core.eol crlf`,
+	"line ends by names":   `mkdir -p .git/info; echo '* text eol=crlf' >.git/info/attributes`,
+	"encoding":             `mkdir -p .git/info; echo '* text working-tree-encoding=UTF-16' >.git/info/attributes`,
+	"attributes elsewhere": `echo '* text eol=crlf' >../attributes; git config core.attributesFile "$PWD/../attributes"`,
+	"sparse checkout":      `git config core.sparseCheckout true; mkdir -p .git/info; echo /staged >.git/info/sparse-checkout`,
+	"sparse by worktree":   `git config extensions.worktreeConfig true; git config --worktree core.sparseCheckout true; mkdir -p .git/info; echo /no >.git/info/sparse-checkout`,
+	"hook of the checkout": `printf '#!/bin/sh\necho head >sub/version\n' >.git/hooks/post-checkout; chmod 755 .git/hooks/post-checkout`,
+	"directory of hooks":   `mkdir ../h; printf '#!/bin/sh\necho head >sub/version\n' >../h/post-checkout; chmod 755 ../h/post-checkout; git config core.hooksPath "$PWD/../h"`,
+	"watch of files":       `printf '#!/bin/sh\necho head >sub/version\n' >../w; chmod 755 ../w; git config core.fsmonitor "$PWD/../w"`,
+	"graph of commits":     `git commit-graph write --reachable; cd .git/objects/info; chmod u+w commit-graph; tr '\000' '\001' <commit-graph >g; mv -f g commit-graph`,
+	"template of the checkout": `mkdir -p ../t/hooks; printf '#!/bin/sh\necho head >sub/version\n' >../t/hooks/post-checkout
+		chmod 755 ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"`,
+}
+
+func TestForgeries(t *testing.T) {
+	for name, forge := range forgeries {
+		t.Run(name, func(t *testing.T) {
+			session(t, 1, "true")
+			for name, value := range map[string]string{
+				"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a",
+				"GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+			} {
+				t.Setenv(name, value)
+			}
+			dir := filepath.Join(t.TempDir(), "checkout")
+			shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir sub && echo base >sub/version &&
+				git add . && git commit -q -m base && echo head >sub/version && git commit -q -a -m head`)
+			t.Chdir(dir)
+			r, err := FindRevision(t.Context(), "main~1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell(t, dir, forge)
+			w, err := r.Checkout(t.Context())
+			if err != nil {
+				t.Log("refused:", err)
+				return
+			}
+			defer w.Close()
+			if text, err := os.ReadFile(filepath.Join(w.root(), "sub", "version")); string(text) != "base\n" {
+				t.Errorf("the base holds %q, %v", text, err)
+			}
+		})
 	}
 }
 
-// A worktree that is gone with its private directory is forgotten after a day, and other worktrees are kept.
-func TestForgetLost(t *testing.T) {
-	dir := repository(t)
-	other := filepath.Join(t.TempDir(), "nsgate-mine", "nsgate-base")
-	shell(t, dir, "git -c core.hooksPath=/dev/null worktree add -q --detach "+other+" main 2>&1")
-	r, err := FindRevision(t.Context(), "main")
+// A base build finds the history and tags that version numbers are made of, also in a shallow clone, a large file where
+// Git LFS is set up, and no file in place of one.
+func TestCheckoutHistory(t *testing.T) {
+	session(t, 1, "true")
+	dir := filepath.Join(t.TempDir(), "checkout")
+	config := filepath.Join(filepath.Dir(dir), "config")
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": config, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+	} {
+		t.Setenv(name, value)
+	}
+	// As git lfs smudge does, which takes what lies in its storage.
+	program := `[filter "lfs"]
+	clean = "cat >/dev/null; printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:` +
+		`9bfce334a37bd1bc1d36b0370195b31fe9a9389dd43d0873891a3544ef1140a1\\nsize 6\\n'"
+	smudge = "cat >/dev/null; cat \"$(git config lfs.storage || echo .git/lfs)/file\""
+	required = true
+`
+	if err := os.WriteFile(config, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir .git/lfs
+		echo large >.git/lfs/file; echo large >large; echo '/large filter=lfs' >.gitattributes; echo 1 >a; git add .
+		git commit -q -m 1; git tag -a -m x v1.0; echo 2 >a; git commit -q -a -m 2; git tag light
+		echo 3 >a; git commit -q -a -m 3; git clone -q -n --depth 2 "file://$PWD" ../shallow 2>&1
+		mkdir -p ../shallow/.git/lfs; cp .git/lfs/file ../shallow/.git/lfs; cd ../shallow; git checkout -q -f HEAD`)
+	t.Chdir(dir)
+	w := checkout(t, "main~1")
+	err := w.Build(t.Context(), `test "$(git describe --match 'v*')" = "v1.0-1-g$(git rev-parse --short HEAD)" &&
+		test "$(git describe --tags)" = light && test "$(git rev-list --count HEAD)" = 2 &&
+		test "$(cat large)" = large && test -z "$(git status --porcelain)" && git log --oneline`)
+	if failed := (*BuildError)(nil); errors.As(err, &failed) {
+		t.Error(err, failed.Output)
+	}
+	w.Close()
+	shell(t, dir, "echo other >.git/lfs/file")
+	r, err := FindRevision(t.Context(), "main~1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees := func() string { return shell(t, dir, "ls .git/worktrees") }
-	lose := func() {
-		w, err := r.Checkout(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		os.RemoveAll(w.private.Path)
-		w.private.Lock.Close()
+	if w, err := r.Checkout(t.Context()); err == nil || !strings.Contains(err.Error(), "a file of Git LFS is not that") {
+		t.Errorf("another file of Git LFS: %v", err)
+		w.Close()
 	}
-	lose()
-	lost := trees()
-	long := time.Now().Add(-48 * time.Hour)
-	pointers, _ := filepath.Glob(filepath.Join(dir, ".git", "worktrees", "*", "gitdir"))
-	for _, p := range pointers {
-		if err := os.Chtimes(p, long, long); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lose() // this one is young
-	w, err := r.Checkout(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
+	t.Chdir(filepath.Join(filepath.Dir(dir), "shallow"))
+	w = checkout(t, "HEAD~1")
+	if err := w.Build(t.Context(), `test "$(git rev-list --count HEAD)" = 1 && test "$(cat large)" = large`); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(trees(), "\n"); n != 2 {
-		t.Errorf("git knows of %q, want the other one and the young one of %q", trees(), lost)
-	}
-	shell(t, dir, "git worktree remove --force "+other+"; git worktree prune")
 }

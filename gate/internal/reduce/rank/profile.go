@@ -71,7 +71,7 @@ func (r *rank) profile() error {
 func (r *rank) record(by profiler.Profiler, exe, self, path string) error {
 	tool, children := by.Tool(), proc.Adopt()
 	defer children.Release()
-	private, err := proc.NewPrivate(self, "")
+	private, err := proc.NewPrivate(self)
 	if err != nil {
 		return err
 	}
