@@ -148,7 +148,7 @@ func DefaultCommit(ctx context.Context, getenv func(string) string) (string, err
 		if host.standard == "" {
 			standard = "refs/heads/" + codehost.DefaultBranch(getenv)
 		}
-		if branch == "" || branch != standard || start != "" && !slices.Contains(host.starts, start) {
+		if branch == "" || branch != standard || !slices.Contains(host.starts, start) {
 			continue
 		}
 		id, err := commit(ctx)
@@ -158,7 +158,7 @@ func DefaultCommit(ctx context.Context, getenv func(string) string) (string, err
 		case id == "" || strings.HasSuffix(id, dirty):
 			err = errors.New("tracked files of the checkout were changed, or it has no commit; measure a clean " +
 				"checkout")
-		case of != "" && !strings.HasPrefix(of, id):
+		case !strings.HasPrefix(of, id):
 			err = fmt.Errorf("commit %s is checked out, not that of the job (%s); measure that", id, host.commit)
 		}
 		return id, err
