@@ -692,6 +692,21 @@ func TestRemoved(t *testing.T) {
 		// The fake nsys finds the runs in the journal, so that it records others.
 		{"journal", `rm -f ../tmp/nsgate-*/journal`, nil, 3, `NO VERDICT`},
 		{"journal of two runners", `rm -f ../tmp/nsgate-*/journal`, []string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"journal that is a pipe", `for d in ../tmp/nsgate-*; do rm -f $d/journal; mkfifo $d/journal; done`, nil, 3,
+			`NO VERDICT`},
+		{"journal of two runners that is a pipe", `for d in ../tmp/nsgate-*; do rm -f $d/journal; mkfifo $d/journal; done`,
+			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"journal that is a directory", `for d in ../tmp/nsgate-*; do rm -rf $d/journal; mkdir $d/journal; done`,
+			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"journal that is a link", `for d in ../tmp/nsgate-*; do rm -f $d/journal; ln -s /dev/zero $d/journal; done`,
+			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"journal that has no end", `for d in ../tmp/nsgate-*; do dd if=/dev/zero of=$d/journal bs=1M count=300 2>&-; done`,
+			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"private directory that is moved", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done`, nil, 3, private},
+		{"private directory that is moved by the unprofiled run", `test -n "$NSYS_PROFILING_SESSION_ID" ||
+			{ for d in ../tmp/nsgate-*; do mv $d ../moved; done; }`, []string{"--unprofiled", "2"}, 3, private},
+		{"private directory that is moved, and another in its place", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved;
+			cp -r ../tmp/moved $d; done`, nil, 3, `NO VERDICT`},
 		{"lifeline", `rm -f ../tmp/nsgate-*/lifeline`, []string{"--unprofiled", "2"}, 0, `PASS`},
 		{"specification", `rm -f ../tmp/nsgate-*/spec.json`, []string{"--unprofiled", "2"}, 0, `PASS`},
 		{"owner", `rm -f ../tmp/nsgate-*/owner.json`, nil, 0, `PASS`},
@@ -713,6 +728,9 @@ func TestRemoved(t *testing.T) {
 			}
 			j.says(tt.says)
 			w.gone()
+			if _, err := os.Stat(w.work + "/../moved"); err == nil {
+				t.Error("a private directory that was moved is left")
+			}
 		})
 	}
 }
@@ -731,6 +749,12 @@ func TestReplaced(t *testing.T) {
 		}
 		w.gone()
 	}
+	// A killed nsgate leaves a directory with another name to its guard.
+	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done; `+waits)
+	w.until("the run", func() bool { return w.exists("pid") })
+	j.cmd.Process.Kill()
+	j.wait()
+	w.gone()
 	w.run(0, "sh", "-c", `mkdir -m 700 ../tmp/nsgate-other; mkfifo ../tmp/nsgate-other/owner.json`)
 	w.run(0, "nsgate", "check", "--runs", "2", "--", "true")
 }

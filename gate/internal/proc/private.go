@@ -136,7 +136,7 @@ func (p *Private) watch(self string) {
 
 // Close removes the directory and sends the guard home.
 func (p *Private) Close() error {
-	err := removePrivate(p.Path, p.owner)
+	err := removePrivate(p.Path, p.Lock, p.owner)
 	if p.guard != nil {
 		p.Done = err == nil
 		p.tell()
@@ -167,11 +167,12 @@ const GuardArg = "--guard"
 // said there that it did. What it ends and removes depends on no file in dir, which others may have removed.
 func Guard(dir string) int {
 	ignoreSignals()
+	open, _ := os.Open(dir)
 	var o owner
 	for in := json.NewDecoder(os.Stdin); in.Decode(&o) == nil; {
 	}
 	io.Copy(io.Discard, os.Stdin) // an owner whose words are not understood lives as well
-	if !o.Done && clearUp(dir, o) != nil {
+	if !o.Done && clearUp(dir, open, o) != nil {
 		return 1
 	}
 	return 0
@@ -180,17 +181,17 @@ func Guard(dir string) int {
 // Clear ends what runs in the private directory of a dead owner, politely at first, and removes it.
 func Clear(dir string) error {
 	o, _ := readOwner(dir)
-	return clearUp(dir, o)
+	return clearUp(dir, nil, o)
 }
 
-func clearUp(dir string, o owner) error {
+func clearUp(dir string, open io.Closer, o owner) error {
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
 	if o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
 	}
 	endSession(dir)
-	return removePrivate(dir, o)
+	return removePrivate(dir, open, o)
 }
 
 // Env is the environment of a profiler in the private directory: in English, with a directory for temporary files of
@@ -249,7 +250,7 @@ func Sweep() {
 				endSession(dir)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
-				removePrivate(dir, o)
+				removePrivate(dir, lock, o)
 			}
 		}
 		lock.Close()
@@ -257,8 +258,11 @@ func Sweep() {
 }
 
 // removePrivate removes a private directory. It can be killed at any point: the owner file goes last. A link in its
-// place is removed, and nothing behind it.
-func removePrivate(dir string, o owner) error {
+// place is removed, and nothing behind it; where the directory itself is open and has another name now, it goes as well.
+func removePrivate(dir string, open io.Closer, o owner) error {
+	if at := moved(open, dir); at != "" {
+		removeAll(at)
+	}
 	var entries []os.DirEntry
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 		entries, _ = os.ReadDir(dir)
@@ -269,6 +273,20 @@ func removePrivate(dir string, o owner) error {
 		}
 	}
 	return errors.Join(removeJoined(o), removeAll(dir))
+}
+
+// moved is the new name of an open directory, "" where it still has the old one or is gone.
+func moved(open io.Closer, old string) string {
+	d, _ := open.(*os.File)
+	info, err := d.Stat()
+	if err != nil {
+		return ""
+	}
+	at, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", d.Fd()))
+	if now, err := os.Lstat(at); err != nil || at == old || !os.SameFile(info, now) {
+		return ""
+	}
+	return at
 }
 
 const maxOwner = 64 << 10 // bytes of the file of an owner

@@ -54,10 +54,16 @@ func (j *journal) until(ctx context.Context, said func() bool) bool {
 	return true
 }
 
+// maxAdded is how much of the file is read at once, in bytes; a longer line is none of the runner's.
+const maxAdded = 16 << 20
+
 // next returns the lines that were added since the last call.
 func (j *journal) next() []line {
-	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, 1<<40))
+	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, maxAdded))
 	j.offset += int64(len(added))
+	if len(j.rest) >= maxAdded {
+		j.rest = nil
+	}
 	j.rest = append(j.rest, added...)
 	var lines []line
 	for {

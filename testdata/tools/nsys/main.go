@@ -256,6 +256,10 @@ func (rep *report) write(file string) error {
 
 // journal returns the finished runs that a runner wrote down, nil where there is no journal.
 func journal(file string) []run {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return nil
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil
