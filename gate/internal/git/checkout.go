@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -90,7 +91,7 @@ func (c copying) objects() (tags string, err error) {
 		id, _, _ := strings.Cut(tag, " ")
 		fmt.Fprintln(names, id)
 	}
-	pack, err := os.Create(filepath.Join(c.dir, ".git", "objects", "pack", "pack-base.pack"))
+	pack, err := output.New(filepath.Join(c.dir, ".git", "objects", "pack", "pack-base.pack"))
 	if err != nil {
 		return "", err
 	}
@@ -104,12 +105,12 @@ func (c copying) objects() (tags string, err error) {
 // settings writes the refs and the configuration of the copy.
 func (c copying) settings(tags string) error {
 	own := filepath.Join(c.dir, ".git")
-	err := os.WriteFile(filepath.Join(own, "packed-refs"), []byte(tags), 0o600)
+	err := output.Text(filepath.Join(own, "packed-refs"), 0o600, []byte(tags))
 	shallow, err2 := Output(c.ctx, c.top, "rev-parse", "--is-shallow-repository")
 	if shallow == "true" && err2 == nil {
 		var roots string
 		if roots, err2 = c.in(c.top, "rev-list", "--max-parents=0", c.commit); err2 == nil {
-			err2 = os.WriteFile(filepath.Join(own, "shallow"), []byte(roots), 0o600)
+			err2 = output.Text(filepath.Join(own, "shallow"), 0o600, []byte(roots))
 		}
 	}
 	common, err3 := Output(c.ctx, c.top, "rev-parse", "--path-format=absolute", "--git-common-dir")
