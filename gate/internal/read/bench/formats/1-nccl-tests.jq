@@ -3,25 +3,26 @@
 module {name: "nccl-tests", parts: "config|env|args|.*_per_iter", known: "version|nccl_version|size|count|actual_iterations|alg_bw|bus_bw|nwrong|(?:cpu_)?time|bandwidth"};
 def is: if type == "string" then contains("algbw") and contains("busbw") and test("# +size +count +type ")
   else type == "object" and has("nccl_version") and has("results") end;
-def row($test; $size; $of; $place; $time; $wrong):
-  ([$test, $size, "B"] + ($of - ["", "-1"]) + [$place] | join(" ") | ltrimstr(" ")) as $row
-  | ($wrong | num) as $wrong | if ($wrong | type) == "number" and $wrong > 0 then {row: $row, failed: "\($wrong) wrong values"}
+def named($test; $size; $of): [$test, $size, "B"] + ($of - ["", "-1"]) | join(" ") | ltrimstr(" ");
+def row($name; $place; $time; $wrong):
+  "\($name) \($place)" as $row | ($wrong | num) as $wrong | if ($wrong | type) == "number" and $wrong > 0 then {row: $row, failed: "\($wrong) wrong values"}
     else {row: $row, metric: "duration", unit: "us", value: ($time | num)} end;
 def test_of: split("/")[-1] | rtrimstr("_perf");
-def words: trim | split("\\s+"; null); def place: ["out-of-place", "in-place"];
+def place: ["out-of-place", "in-place"];
 def hosts($all): {host: ([$all[].host] | unique | join(" ")), gpu: (first($all[].gpu) // null)};
 def average: {row: "average bus bandwidth", metric: "bandwidth", unit: "GB/s", value: .};
 if type == "object" then hosts([.config.devices[]? | {host: .hostname, gpu: .device_info}]),
-  ((.args[0] // "" | test_of) as $test | .results[] | . as $r | ("out_of_place", "in_place") as $key | .[$key] | objects
-    | row($test; $r.size; [$r.type, $r.redop, $r.root] | map(tostring | split(" ") | join("")); $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
+  ((.args[0] // "" | test_of) as $test | .results[]
+    | named($test; .size; [.type, .redop, .root] | map(tostring | split(" ") | join(""))) as $name
+    | ("out_of_place", "in_place") as $key | .[$key] | objects | row($name; $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
   (.average_bus_bandwidth.bandwidth | numbers | average) else (split("\r\n") | join("\n") | split("\n")) as $lines
   | hosts([$lines[] | select(contains(" Rank ") and test("^\\s*# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
     {row: "algbw, busbw", left_out: "the time in another unit"}, ([foreach $lines[] as $line ({test: ""};
       ($line | words) as $w | ($w | length) as $n | .out = []
         | if .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
           (if .timed then $w[:-2] else $w end) as $w | (($w | length) - (.head | length)) as $first
-          | .test as $test | .at as $at | .wrong as $wrong
-          | .out = [range($at | length) | row($test; $w[0]; $w[2:$first]; place[.]; $w[$at[.] + $first]; $w[($wrong[.] // 99) + $first])]
+          | .at as $at | .wrong as $wrong | named(.test; $w[0]; $w[2:$first]) as $name
+          | .out = [range($at | length) | row($name; place[.]; $w[$at[.] + $first]; $w[($wrong[.] // 99) + $first])]
         elif ($line | contains("test starting:")) then .test = ($w[-1] | test_of)
         elif ($w | index("algbw")) != null then .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
           | (.head | index("time") // index("cputime")) as $first | .head = .head[$first:(if .timed then -1 else null end)]
