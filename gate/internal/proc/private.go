@@ -2,6 +2,7 @@ package proc
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -53,26 +54,27 @@ func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 // "" for this one.
 func NewPrivate(self string) (_ *Private, err error) {
 	swept.Do(Sweep)
-	dir, err := os.MkdirTemp("", Prefix) // mode 0700
-	if err != nil {
+	tmp := os.TempDir()
+	if real, err := filepath.EvalSymlinks(tmp); err == nil {
+		tmp = real
+	}
+	p := &Private{Path: filepath.Join(tmp, Prefix+rand.Text()), owner: owner{Boot: bootID()}}
+	p.watch(self) // before there is something to leave behind
+	if err := os.Mkdir(p.Path, 0o700); err != nil {
+		p.dismiss(true)
 		return nil, PrivateError(err)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	p := &Private{Path: dir, owner: owner{Boot: bootID()}}
 	defer func() {
 		if err != nil {
 			p.Close()
 		}
 	}()
 	// The lock comes first: a directory that says who owns it and is not locked has lost its owner.
-	if p.Lock, err = lockDir(dir, true); err == nil {
+	if p.Lock, err = lockDir(p.Path, true); err == nil {
 		if err := p.say(); err != nil {
 			return nil, err
 		}
 	}
-	p.watch(self)
 	p.tell()
 	return p, nil
 }
@@ -137,17 +139,21 @@ func (p *Private) watch(self string) {
 // Close removes the directory and sends the guard home.
 func (p *Private) Close() error {
 	err := removePrivate(p.Path, p.Lock, p.owner)
+	p.dismiss(err == nil)
+	if p.Lock != nil {
+		p.Lock.Close()
+	}
+	return err
+}
+
+func (p *Private) dismiss(done bool) {
 	if p.guard != nil {
-		p.Done = err == nil
+		p.Done = done
 		p.tell()
 		p.lifeline.Close()
 		p.guard.Wait()
 		tools.ended(p.guard)
 	}
-	if p.Lock != nil {
-		p.Lock.Close()
-	}
-	return err
 }
 
 // InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed
@@ -167,9 +173,12 @@ const GuardArg = "--guard"
 // said there that it did. What it ends and removes depends on no file in dir, which others may have removed.
 func Guard(dir string) int {
 	ignoreSignals()
-	open, _ := os.Open(dir)
+	var open *os.File
 	var o owner
 	for in := json.NewDecoder(os.Stdin); in.Decode(&o) == nil; {
+		if open == nil {
+			open, _ = os.Open(dir)
+		}
 	}
 	io.Copy(io.Discard, os.Stdin) // an owner whose words are not understood lives as well
 	if !o.Done && clearUp(dir, open, o) != nil {
