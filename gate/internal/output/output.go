@@ -98,8 +98,11 @@ func Special(name string) (*os.File, error) {
 
 // Possible is the error that a new file in a directory would have. It leaves nothing behind.
 func Possible(dir string) error {
-	f, err := os.CreateTemp(dir, ".nsgate.*"+Partial)
-	if err != nil {
+	f, err := unnamed(dir)
+	if err == nil {
+		return f.Close()
+	}
+	if f, err = os.CreateTemp(dir, ".nsgate.*"+Partial); err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
