@@ -568,7 +568,7 @@ func TestBaseObjects(t *testing.T) {
 	w.shell(`cd checkout; at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
 		base=$(at HEAD^1^{tree}); head=$(at HEAD^{tree}); chmod u+w $base; cp $head $base`)
 	out, err := build("checkout")
-	if err == nil || !strings.Contains(out, "nsgate: objects of the checkout are not those of ") {
+	if err == nil || !strings.Contains(out, "objects of the checkout are not those of ") {
 		t.Errorf("the base holds %q: %s", w.shell("cat base/app"), out)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/output"
@@ -108,8 +107,6 @@ func RunnerMain(args []string) int {
 		return rank.Program(args[1])
 	case len(args) == 2 && args[1] == unprofiledArg:
 		return runner(args[0], true)
-	case len(args) == 3 && args[0] == checkoutArg:
-		return checkOut(args[1], args[2])
 	case len(args) == 1:
 		if code, ok := confine.Child(args[0]); ok {
 			return code
@@ -118,23 +115,6 @@ func RunnerMain(args []string) int {
 	}
 	fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 	return 2
-}
-
-// checkoutArg makes this binary check a commit out in a new directory, for a job that keeps base builds.
-const checkoutArg = "--checkout"
-
-func checkOut(ref, dir string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	r, err := FindRevision(ctx, ref)
-	if err == nil {
-		err = git.Checkout(ctx, r.top, r.Commit, dir, proc.Tool)
-	}
-	if err != nil {
-		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate:", err)
-		return 2
-	}
-	return 0
 }
 
 // runner runs its part of a spec: the profiled runs or the unprofiled ones.

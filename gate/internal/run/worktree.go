@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -109,7 +109,7 @@ type Worktree struct {
 // CommandLine is the last command line of Checkout. XXXXXX stands for the unique part of the directory.
 func (r *Revision) CommandLine() []string {
 	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
-	return git.Command(context.Background(), "", git.CheckoutArgs(w.root(), r.Commit)...).Args
+	return []string{"git", "-C", w.root(), "checkout", "--quiet", "--detach", r.Commit}
 }
 
 func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
@@ -130,13 +130,15 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	err = git.Checkout(ctx, r.top, r.Commit, w.root(), func(cmd *exec.Cmd) error { return finish(cmd, private) })
+	cmd, complaint := git.Checkout(ctx, r.top, r.Commit, w.root()), proc.Output{}
+	cmd.Stderr = &complaint
+	err = finish(cmd, private)
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, model.Refuse(model.BaseCheckout, "see whether git clone works by hand, or "+ownBase,
-			"the base %s cannot be checked out: %s", r.Ref, measure.NormalizeLine(err.Error()))
+			"the base %s cannot be checked out: %s", r.Ref, cmp.Or(said(complaint.String()), err.Error()))
 	}
 	return w, nil
 }
