@@ -109,9 +109,9 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 
 // Before is the text of the first file that the change found, "" for none. known is false where git does not know.
 func (r *Review) Before(ctx context.Context, files []string) (text string, known bool) {
-	for _, file := range files {
+	for _, file := range slices.DeleteFunc(slices.Clone(files), func(file string) bool { return file == "" }) {
 		name := git.Within(r.repository.Top, file)
-		if r.base == "" || file != "" && name == "" {
+		if r.base == "" || name == "" || r.repository.Genuine(ctx, r.base, name) != nil {
 			return "", false
 		}
 		if text, err := r.repository.Output(ctx, "cat-file", "blob", r.base+":"+name); err == nil {

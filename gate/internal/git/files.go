@@ -23,6 +23,13 @@ func Files(ctx context.Context, commit, dir string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	r, err := Open(ctx, Top(""))
+	if err != nil {
+		return nil, err
+	}
+	if err = r.Genuine(ctx, commit, Within(r.Top, dir)); err != nil {
+		return nil, err
+	}
 	var files []File
 	var ids []string
 	total := 0

@@ -258,13 +258,14 @@ func TestOnlyHere(t *testing.T) {
 
 // An object that a build put under the name of another one does not pass for it.
 func TestGenuine(t *testing.T) {
-	for planted := range 3 {
+	for planted := range 8 {
 		dir := t.TempDir()
-		script := `git init -q -b main; mkdir -p a/.nsgate; echo 1 >a/.nsgate/s.csv; git add -A; git commit -q -m base
+		script := "git init -q -b main --object-format=" + []string{"sha1", "sha256"}[planted/4] + `; mkdir -p a/.nsgate; echo 1 >a/.nsgate/s.csv; git add -A; git commit -q -m base
 			echo 2 >a/.nsgate/s.csv; git commit -q -a -m head; git rev-parse HEAD^
 			at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
 			plant() { set -- $(at "HEAD^$1") $(at "HEAD$1"); chmod u+w $1; cp $2 $1; }; `
-		cmd := exec.Command("sh", "-ec", script+[]string{":", "plant ^{tree}", "plant :a/.nsgate"}[planted])
+		cmd := exec.Command("sh", "-ec", script+[]string{":", "plant ^{tree}", "plant :a/.nsgate",
+			"plant :a/.nsgate/s.csv"}[planted%4])
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
 			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
@@ -277,8 +278,12 @@ func TestGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = repository.Genuine(t.Context(), strings.TrimSpace(string(id)), "a/.nsgate")
-		if (err != nil) != (planted > 0) {
+		if (err != nil) != (planted%4 > 0) {
 			t.Errorf("%d: %v", planted, err)
+		}
+		t.Chdir(dir)
+		if files, err := Files(t.Context(), strings.TrimSpace(string(id)), "a/.nsgate"); (err != nil) != (planted%4 > 0) {
+			t.Errorf("%d: %v, %v", planted, files, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -48,26 +49,30 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
 }
 
-// Genuine is an error where a commit, or a directory of it that leads to a name or lies below one, is another object
-// than its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
+// Genuine is an error where a commit, or a directory or file of it that leads to a name or lies below one, is another
+// object than its hash says: git does not compare them, and whoever writes to the repository can replace one.
 func (r Repository) Genuine(ctx context.Context, commit string, files ...string) error {
-	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-d", "-t", "-z", "--full-tree", commit, "--"},
+	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit, "--"},
 		files)...)
 	names := []string{commit, commit + "^{tree}"}
 	for row := range strings.SplitSeq(rows, "\x00") {
-		if cells := strings.Fields(row); len(cells) > 2 && cells[1] == "tree" {
+		if cells := strings.Fields(row); len(cells) > 2 && cells[1] != "commit" { // a submodule
 			names = append(names, cells[2])
 		}
 	}
 	stored, failed := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
 	for i, o := range stored {
-		if (o.kind == "commit") != (i == 0) || len(o.id) == 2*sha1.Size && idOf(o.kind, o.text) != o.id {
+		if (o.kind == "commit") != (i == 0) || idOf(o) != o.id {
 			return fmt.Errorf("git: %s %s is not the object of that name", o.kind, names[i])
 		}
 	}
 	return cmp.Or(err, failed)
 }
 
-func idOf(kind, text string) string {
-	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(text), text)))
+func idOf(o object) string {
+	text := fmt.Appendf(nil, "%s %d\x00%s", o.kind, len(o.text), o.text)
+	if len(o.id) == 2*sha256.Size {
+		return fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return fmt.Sprintf("%x", sha1.Sum(text))
 }
