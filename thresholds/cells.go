@@ -114,7 +114,7 @@ func (r *Rule) check(t table) error {
 		}
 	}
 	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
-		return errorAt(t.lineOf("at_most"), "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
+		return errorAt(t.lineOf("at_most"), "no value is at most %s and at least %s", r.AtMost, r.AtLeast)
 	}
 	if r.Drift != nil && !slices.ContainsFunc(cells, func(c cell) bool { return c.metric.Drifts(c.kind) }) {
 		return errorAt(t.lineOf("drift"),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,5 +191,39 @@ func TestLooserLimits(t *testing.T) {
 				t.Errorf("%s = %s does not hold for the total: %+v", key, v, total)
 			}
 		}
+	}
+}
+
+// TestCoversPatterns holds what a pattern is said to cover against the names that both match, and finds most that it
+// does.
+func TestCoversPatterns(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	word := func(letters string, most int) string {
+		text := make([]byte, random.IntN(most+1))
+		for i := range text {
+			text[i] = letters[random.IntN(len(letters))]
+		}
+		return string(text)
+	}
+	names := make([]string, 400)
+	for i := range names {
+		names[i] = word("ab", 6)
+	}
+	covered, missed := 0, 0
+	for range 4000 {
+		g, o := Glob(word("ab*?", 4)), Glob(word("ab*?", 4))
+		all := !slices.ContainsFunc(names, func(name string) bool { return o.Match(name) && !g.Match(name) })
+		some := slices.ContainsFunc(names, o.Match)
+		switch {
+		case g.covers(o) && !all:
+			t.Fatalf("%q covers %q, which matches more", g, o)
+		case g.covers(o):
+			covered++
+		case all && some:
+			missed++
+		}
+	}
+	if covered < 300 || missed*10 > covered {
+		t.Errorf("covered %d, missed %d", covered, missed)
 	}
 }

@@ -402,6 +402,9 @@ func (p *Policy) ratio(t table) error {
 	if r.Name == "" || r.Of == "" || r.Over == "" {
 		return errorAt(t.line, `a ratio has a name and two rows; add name = "speed-up", of = "ROW" and over = "ROW"`)
 	}
+	if r.Of == r.Over {
+		return errorAt(t.lineOf("over"), "over: a row over itself is 1 whatever changes; name another row")
+	}
 	if slices.ContainsFunc(p.Ratios, func(o Ratio) bool { return o.Name == r.Name }) {
 		return errorAt(t.line, "another [[ratio]] has the name %q; rename one of them", r.Name)
 	}

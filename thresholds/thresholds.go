@@ -465,7 +465,10 @@ func (p *Policy) Workload(name string) (*Workload, bool) {
 type Glob string
 
 // Match reports whether the pattern covers the whole of name.
-func (g Glob) Match(name string) bool {
+func (g Glob) Match(name string) bool { return g.match(name, false) }
+
+// match is [Glob.Match] of a name, or [Glob.covers] of another pattern, whose * only a * matches.
+func (g Glob) match(name string, other bool) bool {
 	wild := strings.IndexAny(string(g), "*?")
 	if wild < 0 {
 		return string(g) == name
@@ -481,7 +484,7 @@ func (g Glob) Match(name string) bool {
 		case p < len(pattern) && pattern[p] == '*':
 			star, from = p, t
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+		case p < len(pattern) && (pattern[p] == '?' && !(other && text[t] == '*') || pattern[p] == text[t]):
 			p++
 			t++
 		case star >= 0:
@@ -495,6 +498,4 @@ func (g Glob) Match(name string) bool {
 }
 
 // covers reports whether a pattern is known to match all that another does.
-func (g Glob) covers(o Glob) bool {
-	return g == o || g == "*" || !strings.ContainsAny(string(o), "*?") && g.Match(string(o))
-}
+func (g Glob) covers(o Glob) bool { return g.match(string(o), true) }

@@ -35,13 +35,13 @@ func (r Screened) String() string {
 }
 
 var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
-	"The committed baseline decided: no base build was needed.")
+	"The baseline decided: no base build was needed.")
 
-// BaseNotNeeded is a verdict on the committed baseline that made a base build unnecessary.
+// BaseNotNeeded is a verdict on the committed or a local baseline that made a base build unnecessary.
 type BaseNotNeeded struct{}
 
 func (BaseNotNeeded) String() string {
-	return "the committed baseline decided: the base build was neither needed nor built"
+	return "the baseline decided: the base build was neither needed nor built"
 }
 
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,12 +106,12 @@ func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if name := args.own[0]; slices.Contains(app.Kept(), name) {
-		root, err := app.KeptRoot(name)
-		if err == nil {
-			err = os.RemoveAll(root)
+		if v.one != "" {
+			return usageError("%s does nothing with a local baseline, which is removed whole: leave it out",
+				source(v.fs, "workload"))
 		}
 		fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
-		return err
+		return app.Forget(name)
 	}
 	if v.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")

@@ -49,6 +49,9 @@ func (v *checkOptions) check(e *env, g *given) error {
 	if v.save != "" && err == nil {
 		err = new(thresholds.Workload).Set("name", v.save, "")
 	}
+	if v.save == last || v.save == watched {
+		return usageError("--save: nsgate itself keeps measurements as %s; choose another name", v.save)
+	}
 	if name := cmp.Or(v.save, v.against); name != "" && err == nil { // before anything is measured
 		if _, err = app.KeptRoot(name); err != nil {
 			return usageError("%s is kept in the user's cache: %v; set one of them", name, err)
@@ -62,6 +65,9 @@ func (v *checkOptions) check(e *env, g *given) error {
 	}
 	if v.against == last {
 		r, _, err := e.savedReport(arguments{})
+		if err == nil {
+			err = app.Forget(last) // what the last report lacks is of an earlier one
+		}
 		if err == nil {
 			_, err = app.Keep(last, r)
 		}
@@ -418,7 +424,7 @@ func (v *checkOptions) asked(c *app.Check, j *job) error {
 func (v *checkOptions) baselined(c *app.Check, j *job) error {
 	unknown := len(v.workload) > 0 && j.set.Where == ""
 	switch {
-	case !c.Way().Live, v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
+	case !c.Way().Live, v.against == "" && (v.patch != "" || v.fs.Changed("no-baseline")), v.baseline == "" && !unknown:
 		return nil
 	case c.Way().Counts && len(c.Baselines) > 0: // it holds times alone
 		return nil
@@ -430,7 +436,10 @@ func (v *checkOptions) baselined(c *app.Check, j *job) error {
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
 	}
-	if v.against != "" {
+	if v.against == last {
+		return usageError("--against: the last report has nothing of workload %q; %snsgate check --workload %[1]s "+
+			"--save NAME keeps a measurement", j.Workload, others)
+	} else if v.against != "" {
 		return usageError("--against: nothing of workload %q is kept as %s; %snsgate check --workload %[1]s "+
 			"--save %[2]s keeps it", j.Workload, v.against, others)
 	}

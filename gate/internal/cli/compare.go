@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/demo"
@@ -46,9 +45,10 @@ func (v *compareOptions) run(ctx context.Context, e *env, args arguments) error 
 		return err
 	}
 	verdict.Alone(r)
-	own := func(w thresholds.Workload) bool { return w.Threshold != nil && !v.fs.Changed("threshold") }
-	if i := slices.IndexFunc(p.Workloads, own); i >= 0 {
-		warn(r, p.Workloads[i].Where+": its threshold does not hold in compare (--threshold)")
+	for _, w := range p.Workloads {
+		if w.Threshold != nil && !v.fs.Changed("threshold") {
+			warn(r, w.Where+": its threshold does not hold in compare (--threshold)")
+		}
 	}
 	line := e.again("")
 	r.Append(result.Addition{Reproduce: line, Calls: v.settling(e, line, p.For(""), "")})

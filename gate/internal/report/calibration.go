@@ -154,7 +154,7 @@ func gates(c *calibrate.Calibration) story.Lines {
 
 // rate prints a bound of a share with two digits.
 func rate(n result.Number) string {
-	return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + story.NB + "%"
+	return strconv.FormatFloat(100*float64(n), 'g', 2+int(n+0.005), 64) + story.NB + "%" // 100 has three digits
 }
 
 func mdeTable(c *calibrate.Calibration) *story.Table {

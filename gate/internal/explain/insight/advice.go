@@ -78,12 +78,14 @@ var conditions = map[string]func(*Failure) bool{
 	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
 		"first token", "inter-token"),
 	"server, throughput":            named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
+	"output, no speed":              allOf(scoped(measure.ScopeOutput), noSpeed),
 	"output":                        scoped(measure.ScopeOutput),
 	"benchmark row, server latency": named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
 	"benchmark row, memory":         metric(measure.Memory),
 	"benchmark row, profiled": allOf(scoped(measure.ScopeBenchmark),
 		func(f *Failure) bool { return f.Findings[0].Cause != nil }),
 	"benchmark row, ratio":           anyOf(metric(measure.Ratio), metric(measure.RateRatio)),
+	"benchmark row, no speed":        allOf(scoped(measure.ScopeBenchmark), noSpeed),
 	"benchmark row":                  scoped(measure.ScopeBenchmark),
 	"section, start-up":              anyOf(metric(measure.StartupTime), metric(measure.InitTime)),
 	"section":                        scoped(measure.ScopeSection),
@@ -148,6 +150,9 @@ func scoped(s measure.Scope) func(*Failure) bool {
 func whole(f *Failure) bool {
 	return len(f.Findings) > 0 && f.Findings[0].Subject() == measure.Workload
 }
+
+// noSpeed reports whether the number that names the failure is no time or rate.
+func noSpeed(f *Failure) bool { return !f.Findings[0].OfSpeed() }
 
 // metric reports whether a metric names the failure.
 func metric(m measure.Metric) func(*Failure) bool {

@@ -100,9 +100,10 @@ func changedCode(d *decide.Decision, x *result.Report) {
 
 // rules names those without effect, and recordings that stand on both sides.
 func rules(d *decide.Decision, x *result.Report) {
-	unused, idle := d.Matching.UnusedRules()
+	unused, idle := d.Matching.UnusedRules(d.Reason)
 	x.Warn(slices.Concat(unused, align.Duplicates(d.Baseline, d.Head))...)
-	x.Note(idle...)
+	x.Note(slices.Concat(idle, d.IdleRatios)...)
+	x.Warn(slices.DeleteFunc(slices.Clone(d.Ratios), func(r result.Remark) bool { return r.Sentence == d.Reason })...)
 }
 
 // deviceCode tells findings whether the code of their kernel changed.

@@ -268,19 +268,22 @@ func (r NeedsProfiler) String() string {
 	return r.Rule + " limits " + m.Title() + ", which was not measured: " + m.HowTo()
 }
 
-// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject; of a rule that
-// bounds values Of is then the number of workloads in the policy.
+// RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may have
+// its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place.
 type RuleIdle struct {
-	Rule string
-	Here bool
-	Of   int
+	Rule, First string
+	Here, Unmet bool
+	Of          int
 }
 
 func (r RuleIdle) String() string {
-	if r.Here {
-		return r.Rule + ": the rule has nothing to judge in this workload"
+	switch {
+	case r.Here:
+		return r.Rule + " has nothing to judge here; another workload may have it"
+	case r.First != "":
+		return r.Rule + " has nothing to judge: " + r.First + " comes first and is about the same"
 	}
-	return r.Rule + ": the rule has nothing to judge: nothing by that name was measured"
+	return r.Rule + " has nothing to judge: nothing by that name was measured"
 }
 
 // RuleOfSteps is rules on kernels and steps where only one side has a step.

@@ -62,6 +62,8 @@ type Decision struct {
 	// Scaled, Single, Moved, LeftOut, Assumed and Drift are remarks on the work that was scaled, on a single run, on
 	// outlier values, on runs that were left out, on hosts that are not named, and on drift.
 	Scaled, Single, Moved, LeftOut, Assumed, Drift []result.Remark
+	// Ratios are the reasons why ratios of the policy have no rows, IdleRatios those that another workload may have.
+	Ratios, IdleRatios []result.Remark
 
 	t comparison
 }
@@ -114,8 +116,12 @@ func Judge(in Input) *Decision {
 	d.Stage, d.Matching = Compared, m
 	d.compare()
 	d.Drift = Drift(in.Baseline, in.Since, in.Head, followed)
+	d.Ratios, d.IdleRatios = unmetRatios(policy, d.t.Base, d.t.Head)
 	g := verdict.Gate{Sides: d.t.Sides, TooFew: d.t.few, Outlier: d.t.outlierAsAWhole(),
-		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: cmp.Or(m.Unmet(), unmetRatio(policy, d.t.Base, d.t.Head))}
+		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: m.Unmet()}
+	if g.Unmet == nil && len(d.Ratios) > 0 {
+		g.Unmet = &d.Ratios[0]
+	}
 	d.Code, g.Code = code.Compare(in.Baseline, in.Head, policy)
 	return d.conclude(g)
 }

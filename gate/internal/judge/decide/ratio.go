@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -55,20 +56,25 @@ func ratioRows(s *model.Session, r thresholds.Ratio) (of, over *model.Series) {
 	return nil, nil
 }
 
-// unmetRatio is why a gate cannot pass whose head lacks the rows of a ratio, nil elsewhere. Of several workloads one
-// without either row is none of the ratio's.
-func unmetRatio(policy *thresholds.Resolved, base, head *recorded.Index) *result.Remark {
+// unmetRatios are the reasons why a gate cannot pass whose head lacks the rows of a ratio. Of several workloads one
+// without either row is none of the ratio's, which is a remark.
+func unmetRatios(policy *thresholds.Resolved, base, head *recorded.Index) (refused, idle []result.Remark) {
 	for _, r := range policy.Ratios {
 		some := head.Has(bench.Row(r.Of)) || head.Has(bench.Row(r.Over))
-		if !head.Has(bench.Row(r.Name)) && (some || policy.Several == 0) {
-			next := "correct the names: nsgate show lists the rows"
-			if base.Has(bench.Row(r.Name)) {
-				next = "measure both rows, or remove the ratio where it is meant that one is gone"
-			}
-			return result.Refuse(model.MetricMissing, next,
-				"%s: the head has no rows %s and %s of one metric for the ratio %s", r.Where, measure.Quote(r.Of),
-				measure.Quote(r.Over), measure.Quote(r.Name))
+		switch {
+		case head.Has(bench.Row(r.Name)):
+			continue
+		case !some && policy.Several > 1:
+			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Here: true, Unmet: true, Of: policy.Several}))
+			continue
 		}
+		next := "correct the names: nsgate show lists the rows"
+		if base.Has(bench.Row(r.Name)) {
+			next = "measure both rows, or remove the ratio where it is meant that one is gone"
+		}
+		refused = append(refused, *result.Refuse(model.MetricMissing, next,
+			"%s: the head has no rows %s and %s of one metric for the ratio %s", r.Where, measure.Quote(r.Of),
+			measure.Quote(r.Over), measure.Quote(r.Name)))
 	}
-	return nil
+	return refused, idle
 }

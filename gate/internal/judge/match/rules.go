@@ -16,8 +16,10 @@ type unmet struct {
 	metric measure.Metric // that it names in full, the zero value for none
 	nobody bool           // no subject of the head has the name that it selects
 	idle   bool           // none of both sides has it, and another workload of the policy may
+	first  string         // place of a rule that comes first and takes all that it is about, "" for none
 	bounds bool           // it bounds values, and fails the gate: no pass
-	of     int            // workloads of the policy, of idle bounds
+	of     int            // workloads of the policy, of what is idle
+	how    string         // how to measure the metric
 	// refused is true where the profiler of the head had to measure the metric: nothing is judged.
 	refused bool
 }
@@ -40,20 +42,42 @@ func unmetRules(t Sides) (out []unmet) {
 		if rule.Bounds() || ofProfiler {
 			sessions = t.Head.Sessions
 		}
-		if applies(rule, sessions, t.Policy) {
+		first := decides(rule, sessions, t.Policy)
+		switch {
+		case first == rule.Where:
+			continue
+		case first != "":
+			out = append(out, unmet{rule: rule, first: first, idle: t.Policy.Several > 1, of: t.Policy.Several})
 			continue
 		}
 		selects := func(s measure.Subject) bool { return rule.Selects(s, t.Policy.Categories) }
 		x.nobody = !slices.ContainsFunc(subjects(t.Head.Sessions), selects)
-		x.idle = t.Policy.Several > 1 && !slices.ContainsFunc(subjects(both), selects)
-		if x.idle && x.bounds {
-			x.of = t.Policy.Several
+		x.of, x.how = t.Policy.Several, x.metric.HowTo()
+		if unprofiled(x.metric, t.Head.Sessions) {
+			x.how = `profile the workload: profile = "always" in its [[workload]]`
 		}
+		x.idle = x.of > 1 && (!slices.ContainsFunc(subjects(both), selects) ||
+			selects(measure.Workload) && elsewhere(x.metric, t.Head.Sessions))
 		x.refused = ofProfiler && !x.nobody && rule.Severity != thresholds.Warn &&
 			(!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
 		out = append(out, x)
 	}
 	return out
+}
+
+// elsewhere reports whether only other workloads can have a metric that sessions lack.
+func elsewhere(m measure.Metric, sessions []model.Session) bool {
+	return slices.Contains([]measure.Means{measure.ByTimeline, measure.ByOutput, measure.ByResults}, m.Means()) ||
+		unprofiled(m, sessions)
+}
+
+// unprofiled reports whether a metric is missing in sessions because nothing of them was profiled.
+func unprofiled(m measure.Metric, sessions []model.Session) bool {
+	profiled := func(x model.Series) bool {
+		return x.Metric.Means() == measure.ByTimeline || x.Metric.Means() == measure.ByCounters
+	}
+	return slices.Contains([]measure.Means{measure.ByMemory, measure.BySampling, measure.ByCounters}, m.Means()) &&
+		!slices.ContainsFunc(sessions, func(s model.Session) bool { return slices.ContainsFunc(s.Series, profiled) })
 }
 
 // subjects are those of sessions, and the kernels of their device code.
@@ -69,61 +93,74 @@ func subjects(sessions []model.Session) (out []measure.Subject) {
 	return append(out, measure.Workload)
 }
 
-// applies reports whether a rule is about anything in sessions, whatever stands before it, and bounds values if it has
-// bounds.
-func applies(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) bool {
+// decides is the place of the rule that decides on what a rule is about in sessions, on values where it bounds them: its
+// own place where that is so of any of it, "" where it is about nothing.
+func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) (first string) {
 	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
-	limits := func(s measure.Subject, m measure.Metric) bool {
-		l := alone.Limit(s, m)
-		return l.Rule == rule.Where && l.Bounded() == rule.Bounds()
+	decided := func(s measure.Subject, m measure.Metric) bool {
+		if l := alone.Limit(s, m); l.Rule == rule.Where && l.Bounded() == rule.Bounds() {
+			first = policy.Limit(s, m).Rule
+		}
+		return first == rule.Where
 	}
+	m, _ := rule.InFull()
 	for i := range sessions {
-		if slices.ContainsFunc(sessions[i].Series, func(x model.Series) bool { return limits(x.Subject, x.Metric) }) {
-			return true
+		if slices.ContainsFunc(sessions[i].Series, func(x model.Series) bool { return decided(x.Subject, x.Metric) }) {
+			return first
+		}
+		if m.Means() != measure.ByCode || m.Name == "" {
+			continue
 		}
 		for _, k := range sessions[i].Code {
-			s := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}
-			if m, _ := rule.InFull(); m.Means() == measure.ByCode && m.Name != "" && limits(s, m) {
-				return true
+			if decided(measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}, m) {
+				return first
 			}
 		}
 	}
-	return false
+	return first
 }
 
 // say says what a rule does not judge, and how to measure it.
 func (x *unmet) say() result.Remark {
 	switch {
-	case x.nobody || x.metric.Name == "":
-		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Of: x.of})
+	case x.idle || x.nobody || x.metric.Name == "":
+		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Of: x.of, Unmet: x.bounds, First: x.first})
 	}
 	return result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.metric.Sampled()})
+}
+
+// refuses is why a gate cannot pass without what the rule bounds, nil where it can.
+func (x *unmet) refuses() *result.Remark {
+	switch {
+	case !x.bounds || x.idle:
+		return nil
+	case x.nobody || x.metric.Name == "":
+		return result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
+			"%s bounds a name that nothing in the head has", x.rule.Where)
+	}
+	return result.Refuse(model.MetricMissing, x.how, "%s bounds %s, which was not measured", x.rule.Where,
+		x.metric.Title())
 }
 
 // Unmet is why a gate cannot pass whose policy bounds values that nothing in the head has, nil where there are none.
 func (m Matching) Unmet() *result.Remark {
 	for i := range m.rules {
-		if x := &m.rules[i]; x.bounds && !x.idle {
-			if x.nobody || x.metric.Name == "" {
-				return result.Refuse(model.MetricMissing,
-					"nsgate show lists what was measured: correct the rule, or remove it",
-					"%s bounds a name that nothing in the head has", x.rule.Where)
-			}
-			return result.Refuse(model.MetricMissing, x.metric.HowTo(), "%s bounds %s, which was not measured",
-				x.rule.Where, x.metric.Title())
+		if because := m.rules[i].refuses(); because != nil {
+			return because
 		}
 	}
 	return nil
 }
 
-// UnusedRules names the rules of the policy that judge nothing: a renamed kernel loses its limit in silence. Where the
-// policy has several workloads another one may have the subject, which is idle and only worth a remark.
-func (m Matching) UnusedRules() (unused, idle []result.Remark) {
-	refused := false
+// UnusedRules names the rules of the policy that judge nothing, but for one that is the reason of the verdict: a renamed
+// kernel loses its limit in silence. Where the policy has several workloads another one may have the subject, which is
+// idle and only worth a remark.
+func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
 	for i := range m.rules {
-		switch x := &m.rules[i]; {
-		case x.bounds && !x.idle && !refused: // see [Matching.Unmet]
-			refused = true
+		x := &m.rules[i]
+		because := x.refuses()
+		switch {
+		case because != nil && because.Sentence == verdict:
 		case x.idle:
 			idle = append(idle, x.say())
 		default:

@@ -24,25 +24,38 @@ func Several(workloads []*result.Report) *result.Report {
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
 	}
 	ofParts(workloads, unmet).write(all)
+	for _, r := range idle(workloads) {
+		r.Here = r.Of > len(workloads)
+		if r.Unmet == r.Here {
+			all.Warn(result.Say(r))
+		}
+	}
 	all.Next = nil // the workloads have their own
 	return all
 }
 
-// idleBounds is why a gate over all workloads of a policy does not pass: a rule bounds values that none of them has.
-func idleBounds(workloads []*result.Report) *result.Remark {
-	idle := map[any]int{}
+// idle lists the rules about what no workload of a gate has.
+func idle(workloads []*result.Report) (out []reason.RuleIdle) {
+	in := map[string]int{}
 	for _, w := range workloads {
 		for _, x := range w.Remarks {
-			rule := x.Args["rule"]
-			if of, _ := x.Args["of"].(result.Number); x.Key != result.Say(reason.RuleIdle{}).Key ||
-				int(of) != len(workloads) {
-				continue
+			if r, ok := result.As[reason.RuleIdle](x); ok {
+				if in[r.Rule]++; in[r.Rule] == len(workloads) {
+					out = append(out, r)
+				}
 			}
-			if idle[rule]++; idle[rule] == len(workloads) {
-				return result.Refuse(model.MetricMissing,
-					"nsgate show lists what was measured: correct the rule, or remove it",
-					"%s bounds what no workload has", rule)
-			}
+		}
+	}
+	return out
+}
+
+// idleBounds is why a gate over all workloads of a policy does not pass: a rule bounds values that none of them has.
+func idleBounds(workloads []*result.Report) *result.Remark {
+	for _, r := range idle(workloads) {
+		if r.Unmet && r.Of == len(workloads) {
+			return result.Refuse(model.MetricMissing,
+				"nsgate show lists what was measured: correct the rule, or remove it",
+				"%s is about what no workload has", r.Rule)
 		}
 	}
 	return nil
@@ -51,7 +64,7 @@ func idleBounds(workloads []*result.Report) *result.Remark {
 // Alone warns of bounds that nothing in the only judged workload has, and another one of the policy may have.
 func Alone(r *result.Report) {
 	for _, x := range r.Remarks {
-		if of, _ := x.Args["of"].(result.Number); x.Key == result.Say(reason.RuleIdle{}).Key && of > 1 {
+		if is, ok := result.As[reason.RuleIdle](x); ok && is.Unmet && is.Of > 1 {
 			r.Warn(x)
 		}
 	}

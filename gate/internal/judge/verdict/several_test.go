@@ -42,7 +42,7 @@ func TestSeveral(t *testing.T) {
 
 // TestIdleBounds wants exit code 3 where a rule bounds what no workload has, and the next step of each workload.
 func TestIdleBounds(t *testing.T) {
-	idle := result.Say(reason.RuleIdle{Rule: "nsgate.toml:7", Here: true, Of: 2})
+	idle := result.Say(reason.RuleIdle{Rule: "nsgate.toml:7", Here: true, Unmet: true, Of: 2})
 	of := func(name string) *result.Report {
 		r := &result.Report{Verdict: result.Pass, Workload: name}
 		r.Remarks = []result.Remark{idle}
@@ -50,12 +50,24 @@ func TestIdleBounds(t *testing.T) {
 	}
 	r := Several([]*result.Report{of("a"), of("b")})
 	for _, w := range append(r.Each(), r) {
-		wanted := w.Verdict == result.NoVerdict && w.Reason == "nsgate.toml:7 bounds what no workload has"
+		wanted := w.Verdict == result.NoVerdict && w.Reason == "nsgate.toml:7 is about what no workload has"
 		if !wanted || w != r && len(w.Next) != 1 {
 			t.Errorf("%q: %s %q, %q", w.Workload, w.Verdict, w.Reason, w.Next)
 		}
 	}
 	if g := r.Shown(nil).Gated(); g.Code != 3 {
 		t.Errorf("%+v", g)
+	}
+	idle.Args["unmet"] = false // a limit
+	r = Several([]*result.Report{of("a"), of("b")})
+	if want := "nsgate.toml:7 has nothing to judge: nothing by that name was measured"; r.Verdict != result.Pass ||
+		len(r.Doubts) != 1 || r.Doubts[0].Sentence != want {
+		t.Errorf("%s, %+v, want %q", r.Verdict, r.Doubts, want)
+	}
+	idle.Args["unmet"], idle.Args["of"] = true, result.Number(3) // a third workload was not judged
+	r = Several([]*result.Report{of("a"), of("b")})
+	if want := "nsgate.toml:7 has nothing to judge here; another workload may have it"; r.Verdict != result.Pass ||
+		len(r.Doubts) != 1 || r.Doubts[0].Sentence != want {
+		t.Errorf("%s, %+v, want %q", r.Verdict, r.Doubts, want)
 	}
 }

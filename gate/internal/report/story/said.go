@@ -255,7 +255,8 @@ func (v *Story) Whole() string {
 		}
 		for _, x := range of {
 			kernels[x.F.Subject()] = true
-			if !slices.Contains([]Class{Within, Harmless, Same}, r.Class) {
+			held := r.F.Bounded() && !(r.F.Low > 0 || r.F.High < 0) // a bound is broken, and nothing changed for certain
+			if !held && !slices.Contains([]Class{Within, Harmless, Same}, r.Class) {
 				other[x.F.Subject()] = true
 			}
 		}
