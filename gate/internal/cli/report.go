@@ -135,10 +135,13 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 	case slices.Equal(all, r.Each()):
 		return nil, refused
 	case len(r.Workloads) == 0:
+		verdict.Alone(all[0])
 		return all[0], nil
 	}
 	several := verdict.Several(all)
-	several.Append(result.Addition{Gate: r.Gate, Warnings: r.Warnings, Notes: r.Notes})
+	said := func(warning string) bool { return slices.Contains(several.Warnings, warning) }
+	several.Append(result.Addition{Gate: r.Gate, Warnings: slices.DeleteFunc(slices.Clone(r.Warnings), said),
+		Notes: r.Notes})
 	showWays(several)
 	return several, nil
 }

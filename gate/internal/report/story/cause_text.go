@@ -109,7 +109,7 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 			return parts
 		}
 	}
-	text := r.changeText(of, headed)
+	text := r.changeText(of, headed && c.Class != Warned) // a warning goes on with its limit
 	kernels := slices.ContainsFunc(v.Rows, func(x Row) bool {
 		return x.F.Scope == measure.ScopeKernel && x.F.Change.Known()
 	})
