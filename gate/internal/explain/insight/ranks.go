@@ -46,10 +46,14 @@ func ranks(d *decide.Decision, x *result.Report) {
 
 // CompareRanks describes the ranks of the head, nil where there are not several. The base may be nil.
 func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *result.Ranks {
-	limit := policy.Limit(measure.Workload, measure.Imbalance).Max
-	if math.IsInf(limit, 1) { // a rule that only bounds it
-		limit = thresholds.Default().Limit(measure.Workload, measure.Imbalance).Max
+	limitOf := func(m measure.Metric) float64 {
+		limit := policy.Limit(measure.Workload, m).Max
+		if math.IsInf(limit, 1) { // a rule that only bounds it
+			limit = thresholds.Default().Limit(measure.Workload, m).Max
+		}
+		return limit
 	}
+	limit := limitOf(measure.Imbalance)
 	names := ranksOf(head)
 	if len(names) < 2 {
 		return nil
@@ -67,8 +71,13 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *resu
 	}
 	r.Straggler = straggler(head, names, limit, policy.Alpha)
 	if r.Straggler == nil {
-		limit = policy.Limit(measure.Workload, measure.StepTime).Max
+		limit = limitOf(measure.StepTime)
 		r.Straggler = late(head, names, limit, policy.Alpha)
+		// A wide limit of the imbalance does not make it compute as long as the others.
+		if x, longer := r.Straggler, straggler(head, names, 0, policy.Alpha); x != nil && longer != nil &&
+			longer.Rank == x.Rank && 2*longer.Slower > x.Slower {
+			r.Straggler = longer
+		}
 	}
 	if r.Straggler != nil {
 		if base != nil {

@@ -197,10 +197,6 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 		}
 	}
 	t.settleOwners()
-	unmatched := key{measure.Workload, measure.UnmatchedCollectives.Name}
-	if row := t.rows[unmatched]; row != nil && largest(row.Values) == 0 {
-		delete(t.rows, unmatched)
-	}
 	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
