@@ -133,7 +133,11 @@ func (v *reported) check(e *env, g *given) error {
 	if v.patch != "" {
 		written = append(slices.Clone(written), file{name: v.patch, flag: source(g.fs, "patch")})
 	}
-	for _, f := range written {
+	for i, f := range written {
+		same := func(o file) bool { return filepath.Clean(o.name) == filepath.Clean(f.name) && !special(f.name) }
+		if slices.ContainsFunc(written[:i], same) {
+			return usageError("%s: %s is written twice; name another file", f.flag, f.name)
+		}
 		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name)); err != nil {
 			return usageError("%s: %w", f.flag, err)
 		}
