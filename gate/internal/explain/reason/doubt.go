@@ -268,8 +268,8 @@ func (r NeedsProfiler) String() string {
 	return r.Rule + " limits " + m.Title() + ", which was not measured: " + m.HowTo()
 }
 
-// RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may have
-// its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place.
+// RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may
+// have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place.
 type RuleIdle struct {
 	Rule, First string
 	Here, Unmet bool

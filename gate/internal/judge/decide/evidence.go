@@ -90,9 +90,6 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	x.base = e.judgedBase() // the floor is relative to it, like the change
 	margin := stats.Margin(e.variance, result.Confidence)
-	if e.Metric.Exact && e.contrast.Run.S2 == 0 && estimate == 0 {
-		margin = 0 // a count that all runs of both sides share
-	}
 	x.low, x.high = e.natural(estimate-margin), e.natural(estimate+margin)
 	if x.base > 0 {
 		x.limit = math.Max(x.limit, x.floor/x.base)

@@ -85,7 +85,8 @@ func newEstimate(t comparison, p pair) estimate {
 // moderate turns the raw variances of an estimate into the variance of its contrast.
 func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
-	if e.Metric.Exact && (pool.exact || t.Time == measure.ReplayTime) {
+	shared := e.contrast.Run.S2 == 0 && e.contrast.Estimate == 0 // a count of all runs of both sides
+	if e.Metric.Exact && (pool.exact || shared || t.Time == measure.ReplayTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.Time == measure.ReplayTime {
 			e.run = stats.Variance{DF: countedRuns} // one launch is enough for a count

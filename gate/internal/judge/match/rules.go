@@ -12,16 +12,12 @@ import (
 )
 
 type unmet struct {
-	rule   *thresholds.Rule
-	metric measure.Metric // that it names in full, the zero value for none
-	nobody bool           // no subject of the head has the name that it selects
-	idle   bool           // none of both sides has it, and another workload of the policy may
-	first  string         // place of a rule that comes first and takes all that it is about, "" for none
-	bounds bool           // it bounds values, and fails the gate: no pass
-	of     int            // workloads of the policy, of what is idle
-	how    string         // how to measure the metric
-	// refused is true where the profiler of the head had to measure the metric: nothing is judged.
-	refused bool
+	rule    *thresholds.Rule
+	metric  measure.Metric // that it names in full, the zero value for none
+	idle    bool           // another workload of the policy may have what it is about
+	refused bool           // the profiler of the head had to measure the metric: nothing is judged
+	says    result.Remark  // what is not judged, and how to measure it
+	because *result.Remark // why a gate cannot pass whose values nothing in the head has, nil where it can
 }
 
 // unmetRules lists the rules that judge nothing: bounds, and metrics that the head's profiler measures, judge nothing
@@ -31,38 +27,52 @@ func unmetRules(t Sides) (out []unmet) {
 	sampled := t.Head.HasMetric(measure.Workload, measure.SamplingPeriod.Name)
 	both := slices.Concat(t.Base.Sessions, t.Head.Sessions)
 	for i := range t.Policy.Rules {
-		rule := &t.Policy.Rules[i]
-		if rule.Severity == thresholds.Ignore {
+		x := unmet{rule: &t.Policy.Rules[i]}
+		if x.rule.Severity == thresholds.Ignore {
 			continue
 		}
-		x := unmet{rule: rule, bounds: rule.Bounds() && rule.Severity != thresholds.Warn}
-		x.metric, _ = rule.InFull()
+		x.metric, _ = x.rule.InFull()
 		ofProfiler := x.metric.Name != "" && !x.metric.Judged() && (byLaunch || x.metric.Sampled())
 		sessions := both
-		if rule.Bounds() || ofProfiler {
+		if x.rule.Bounds() || ofProfiler {
 			sessions = t.Head.Sessions
 		}
-		first := decides(rule, sessions, t.Policy)
-		switch {
-		case first == rule.Where:
-			continue
-		case first != "":
-			out = append(out, unmet{rule: rule, first: first, idle: t.Policy.Several > 1, of: t.Policy.Several})
+		first := decides(x.rule, sessions, t.Policy)
+		if first == x.rule.Where {
 			continue
 		}
-		selects := func(s measure.Subject) bool { return rule.Selects(s, t.Policy.Categories) }
-		x.nobody = !slices.ContainsFunc(subjects(t.Head.Sessions), selects)
-		x.of, x.how = t.Policy.Several, x.metric.HowTo()
-		if unprofiled(x.metric, t.Head.Sessions) {
-			x.how = `profile the workload: profile = "always" in its [[workload]]`
-		}
-		x.idle = x.of > 1 && (!slices.ContainsFunc(subjects(both), selects) ||
+		selects := func(s measure.Subject) bool { return x.rule.Selects(s, t.Policy.Categories) }
+		named := first == "" && slices.ContainsFunc(subjects(t.Head.Sessions), selects)
+		x.idle = t.Policy.Several > 1 && (first != "" || !slices.ContainsFunc(subjects(both), selects) ||
 			selects(measure.Workload) && elsewhere(x.metric, t.Head.Sessions))
-		x.refused = ofProfiler && !x.nobody && rule.Severity != thresholds.Warn &&
-			(!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
+		x.refused = ofProfiler && named && x.rule.Severity != thresholds.Warn && (sampled || !x.metric.Sampled())
+		x.explain(t, first, named && x.metric.Name != "")
 		out = append(out, x)
 	}
 	return out
+}
+
+// explain says why a rule judges nothing: another one comes first, subjects that it names lack its metric, or nothing
+// has the name.
+func (x *unmet) explain(t Sides, first string, unmeasured bool) {
+	needed := x.rule.Bounds() && x.rule.Severity != thresholds.Warn && first == ""
+	idle := reason.RuleIdle{Rule: x.rule.Where, First: first, Here: x.idle, Unmet: needed, Of: t.Policy.Several}
+	x.says = result.Say(idle)
+	because := result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
+		"%s bounds a name that nothing in the head has", x.rule.Where)
+	if unmeasured && !x.idle {
+		how := x.metric.HowTo()
+		if unprofiled(x.metric, t.Head.Sessions) {
+			how = `profile the workload: profile = "always" in its [[workload]]`
+		}
+		because = result.Refuse(model.MetricMissing, how, "%s bounds %s, which was not measured", x.rule.Where,
+			x.metric.Title())
+		x.says = result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where,
+			Sampled: x.metric.Sampled()})
+	}
+	if needed && !x.idle {
+		x.because = because
+	}
 }
 
 // elsewhere reports whether only other workloads can have a metric that sessions lack.
@@ -93,8 +103,8 @@ func subjects(sessions []model.Session) (out []measure.Subject) {
 	return append(out, measure.Workload)
 }
 
-// decides is the place of the rule that decides on what a rule is about in sessions, on values where it bounds them: its
-// own place where that is so of any of it, "" where it is about nothing.
+// decides is the place of the rule that decides on what a rule is about in sessions, on values where it bounds them:
+// its own place where that is so of any of it, "" where it is about nothing.
 func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) (first string) {
 	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
 	decided := func(s measure.Subject, m measure.Metric) bool {
@@ -108,11 +118,9 @@ func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds
 		if slices.ContainsFunc(sessions[i].Series, func(x model.Series) bool { return decided(x.Subject, x.Metric) }) {
 			return first
 		}
-		if m.Means() != measure.ByCode || m.Name == "" {
-			continue
-		}
 		for _, k := range sessions[i].Code {
-			if decided(measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}, m) {
+			s := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}
+			if m.Means() == measure.ByCode && m.Name != "" && decided(s, m) {
 				return first
 			}
 		}
@@ -120,51 +128,26 @@ func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds
 	return first
 }
 
-// say says what a rule does not judge, and how to measure it.
-func (x *unmet) say() result.Remark {
-	switch {
-	case x.idle || x.nobody || x.metric.Name == "":
-		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Of: x.of, Unmet: x.bounds, First: x.first})
-	}
-	return result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.metric.Sampled()})
-}
-
-// refuses is why a gate cannot pass without what the rule bounds, nil where it can.
-func (x *unmet) refuses() *result.Remark {
-	switch {
-	case !x.bounds || x.idle:
-		return nil
-	case x.nobody || x.metric.Name == "":
-		return result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
-			"%s bounds a name that nothing in the head has", x.rule.Where)
-	}
-	return result.Refuse(model.MetricMissing, x.how, "%s bounds %s, which was not measured", x.rule.Where,
-		x.metric.Title())
-}
-
 // Unmet is why a gate cannot pass whose policy bounds values that nothing in the head has, nil where there are none.
 func (m Matching) Unmet() *result.Remark {
 	for i := range m.rules {
-		if because := m.rules[i].refuses(); because != nil {
-			return because
+		if m.rules[i].because != nil {
+			return m.rules[i].because
 		}
 	}
 	return nil
 }
 
-// UnusedRules names the rules of the policy that judge nothing, but for one that is the reason of the verdict: a renamed
-// kernel loses its limit in silence. Where the policy has several workloads another one may have the subject, which is
-// idle and only worth a remark.
+// UnusedRules names the rules of the policy that judge nothing, but for the one of the verdict: a renamed kernel loses
+// its limit in silence. Where the policy has several workloads another one may have the subject, which is idle.
 func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
-	for i := range m.rules {
-		x := &m.rules[i]
-		because := x.refuses()
+	for _, x := range m.rules {
 		switch {
-		case because != nil && because.Sentence == verdict:
+		case x.because != nil && x.because.Sentence == verdict:
 		case x.idle:
-			idle = append(idle, x.say())
+			idle = append(idle, x.says)
 		default:
-			unused = append(unused, x.say())
+			unused = append(unused, x.says)
 		}
 	}
 	return append(unused, result.SayIf(m.ofSteps != nil, reason.RuleOfSteps{Rules: m.ofSteps})...), idle

@@ -146,9 +146,11 @@ func (r *reading) sessions() (out []model.Session, err error) {
 		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
 			"%s: %s failed: %s", r.file, measure.Count(failed, "benchmark"), strings.Join(few, ", "))
 	}
-	return nil, model.Refuse(model.NoMeasurement,
-		"run the harness without a filter, or with one that selects a benchmark",
-		"%s holds no measurement of %s", r.file, r.in.Tool)
+	next := "run the harness without a filter, or with one that selects a benchmark"
+	if r.in.Tool == ownName {
+		next = ownNext
+	}
+	return nil, model.Refuse(model.NoMeasurement, next, "%s holds no measurement of %s", r.file, r.in.Tool)
 }
 
 // Open reads the files of one process with the filter of the user, "" for those of harnesses. Rows of loads with other

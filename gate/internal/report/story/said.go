@@ -255,7 +255,7 @@ func (v *Story) Whole() string {
 		}
 		for _, x := range of {
 			kernels[x.F.Subject()] = true
-			held := r.F.Bounded() && !(r.F.Low > 0 || r.F.High < 0) // a bound is broken, and nothing changed for certain
+			held := r.F.Bounded() && !(r.F.Low > 0 || r.F.High < 0) // a bound is broken, without a certain change
 			if !held && !slices.Contains([]Class{Within, Harmless, Same}, r.Class) {
 				other[x.F.Subject()] = true
 			}
