@@ -28,15 +28,6 @@ func Kept() []string {
 	return measure.Map(dirs, filepath.Base)
 }
 
-// Forget removes a local baseline.
-func Forget(name string) error {
-	root, err := KeptRoot(name)
-	if err == nil {
-		err = os.RemoveAll(root)
-	}
-	return err
-}
-
 // fresh is a session as a new entry of a baseline.
 func fresh(s model.Session) baseline.Entry {
 	s.ID = ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,8 +111,12 @@ func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
 			return usageError("%s does nothing with a local baseline, which is removed whole: leave it out",
 				source(v.fs, "workload"))
 		}
+		root, err := app.KeptRoot(name)
+		if err == nil {
+			err = os.RemoveAll(root)
+		}
 		fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
-		return app.Forget(name)
+		return err
 	}
 	if v.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")

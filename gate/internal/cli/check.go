@@ -63,23 +63,21 @@ func (v *checkOptions) check(e *env, g *given) error {
 	if v.baseline != "" {
 		return usageError("--against takes a local baseline: leave out %s", source(v.fs, "baseline"))
 	}
+	v.baseline, err = app.KeptRoot(v.against)
 	if v.against == last {
-		r, _, err := e.savedReport(arguments{})
-		if err == nil {
-			err = app.Forget(last) // what the last report lacks is of an earlier one
+		r := (*result.Report)(nil)
+		if r, _, err = e.savedReport(arguments{}); err == nil {
+			err = os.RemoveAll(v.baseline) // of an earlier report
 		}
 		if err == nil {
 			_, err = app.Keep(last, r)
 		}
-		if err != nil {
-			return err
-		}
+		return err
 	}
 	if kept := app.Kept(); !slices.Contains(kept, v.against) {
 		return usageError("--against: nothing is kept as %q; %snsgate check --save NAME keeps a measurement", v.against,
 			meant("", v.against, kept))
 	}
-	v.baseline, err = app.KeptRoot(v.against)
 	return err
 }
 

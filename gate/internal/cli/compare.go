@@ -26,7 +26,7 @@ func (v *compareOptions) run(ctx context.Context, e *env, args arguments) error 
 	if err != nil {
 		return err
 	}
-	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: policyDir(p.File),
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: filepath.Dir(p.File),
 		Draw: v.draws(), Observe: newProgress(e, false).event}
 	c.Tools = v.tools(p)
 	if c.Tools.Rows, err = filterOf(".", v.rows); err != nil {

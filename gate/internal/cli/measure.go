@@ -132,9 +132,9 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 		return nil, err
 	}
 	written := w // as the file has it: the hash of the settings does not depend on the working directory
-	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
+	w.Dir = filepath.Join(filepath.Dir(p.File), w.Dir)
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) && !v.fs.Changed("gather") {
-		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
+		w.Gather = filepath.Join(filepath.Dir(p.File), w.Gather)
 	}
 	if w.Server != nil {
 		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
@@ -146,7 +146,7 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event, Live: &app.Live{},
 		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
-	if j.rows, err = filterOf(policyDir(p.File), w.Rows()); err != nil {
+	if j.rows, err = filterOf(filepath.Dir(p.File), w.Rows()); err != nil {
 		return nil, fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
 	}
 	if !v.finished() {

@@ -221,7 +221,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 func (v *reported) writePatch(e *env, by *judging, j *result.Report, x publication) error {
 	patch, err := x.ready, error(nil)
 	if patch == "" {
-		patch, err = v.patchOf(e, j, x.root, policyDir(by.policy), nil)
+		patch, err = v.patchOf(e, j, x.root, filepath.Dir(by.policy), nil)
 	}
 	if err == nil {
 		err = writeText(v.patch, patch)

@@ -258,7 +258,7 @@ func foreign(file string) error {
 		return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: "+
 			"change its owner, or copy it", file, owner)
 	}
-	dir := policyDir(file)
+	dir := filepath.Dir(file)
 	places := []string{dir}
 	if top := git.Top(dir); top != "" {
 		places = append(places, filepath.Join(top, ".git"))
@@ -297,18 +297,9 @@ func stranger(name string) (uid int, err error) {
 	return -1, nil
 }
 
-// policyDir is the directory of a policy file, the working directory without one. Baselines lie and workloads run
-// there.
-func policyDir(file string) string {
-	if file == "" {
-		return "."
-	}
-	return filepath.Dir(file)
-}
-
 func baselineRoot(given, policy string) string {
 	if given != "" {
 		return given
 	}
-	return filepath.Join(policyDir(policy), app.DefaultRoot)
+	return filepath.Join(filepath.Dir(policy), app.DefaultRoot)
 }

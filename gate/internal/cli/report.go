@@ -64,7 +64,7 @@ func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
 		if err != nil {
 			return err
 		}
-		if x.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
+		if x.ready, err = v.patchOf(e, r, "", filepath.Dir(p.File), p); err != nil {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}

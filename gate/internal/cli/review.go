@@ -34,7 +34,7 @@ func (v *judging) filterFiles() (files []string) {
 	}
 	for i := range v.file.Workloads {
 		if name := v.file.Workloads[i].Rows(); filter.IsFile(name) {
-			files = append(files, filepath.Join(policyDir(v.file.File), name))
+			files = append(files, filepath.Join(filepath.Dir(v.file.File), name))
 		}
 	}
 	return files

@@ -12,11 +12,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// calls says which synchronising calls a count of them is.
-func calls(d *decide.Decision, x *result.Report) {
-	for i := range d.Findings {
-		if d.Findings[i].Metric == measure.SyncCalls.Name {
-			x.State(i, changedCalls(d.Matching.Base, d.Matching.Head)...)
+// factsOf explains the findings on a metric by facts about both sides.
+func factsOf(m measure.Metric, facts func(base, head *recorded.Index) []result.Remark) func(*decide.Decision,
+	*result.Report) {
+	return func(d *decide.Decision, x *result.Report) {
+		for i := range d.Findings {
+			if d.Findings[i].Metric == m.Name {
+				x.State(i, facts(d.Matching.Base, d.Matching.Head)...)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/align"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -31,8 +32,8 @@ var explainers = []struct {
 	{decide.Compared, unjudged},
 	{decide.Measured, omitted},
 	{decide.Compared, shifts},
-	{decide.Compared, calls},
-	{decide.Compared, memory},
+	{decide.Compared, factsOf(measure.SyncCalls, changedCalls)},
+	{decide.Compared, factsOf(measure.MemoryPeak, memoryGrowth)},
 	{decide.CodeAlone, changedCode},
 	{decide.Compared, rules},
 	{decide.CodeAlone, deviceCode},

@@ -55,15 +55,6 @@ func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short 
 	return out, short
 }
 
-// memory says where a peak of device memory comes from.
-func memory(d *decide.Decision, x *result.Report) {
-	for i := range d.Findings {
-		if d.Findings[i].Metric == measure.MemoryPeak.Name {
-			x.State(i, memoryGrowth(d.Matching.Base, d.Matching.Head)...)
-		}
-	}
-}
-
 // memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it,
 // the largest increase first.
 func memoryGrowth(base, head *recorded.Index) []result.Remark {
