@@ -60,6 +60,11 @@ func (p *process) check(db *database) error {
 		lost = len(p.outsideGraphs())
 	}
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
+	if 2*p.early > all && !timed {
+		p.warn("%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree, and "+
+			"idle time has no known cause", p.early, all)
+		p.forgetCalls()
+	}
 	switch {
 	case 2*zero > all:
 		return model.Refuse(model.ZeroLength, "give the kernels more work, or record the workload again",
@@ -101,6 +106,19 @@ func (p *process) check(db *database) error {
 		p.warn("%d NVTX ranges end before they begin and were left out", p.backward)
 	}
 	return nil
+}
+
+// forgetCalls leaves the launches and copies as in a recording without calls.
+func (p *process) forgetCalls() {
+	for i := range p.launches {
+		x := &p.launches[i]
+		x.API, x.Thread = x.Start, -1
+	}
+	for i := range p.copies {
+		x := &p.copies[i]
+		x.API, x.Thread = x.Start, -1
+	}
+	p.found.all, p.callNames, p.early = model.Calls{}, nil, 0
 }
 
 func (p *process) warn(format string, args ...any) {

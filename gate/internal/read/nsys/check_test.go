@@ -124,6 +124,10 @@ func TestCheck(t *testing.T) {
 		{name: "clocks apart", rows: []string{kernelRows(200, ""), callRows(200, launch, 0, ""), ranged,
 			moved(-900_000, 6, 10)},
 			key: "clock-backwards", says: "120 of 200 launches begin before the call that made them"},
+		{name: "clocks apart without ranges", rows: []string{"DELETE FROM NVTX_EVENTS", kernelRows(200, ""),
+			callRows(200, launch, 0, ""), moved(-900_000, 6, 10)},
+			says: "120 of 200 launches begin before the call that made them: the clocks of CPU and GPU do not agree, " +
+				"and idle time has no known cause"},
 		{name: "clocks apart at times",
 			rows: []string{kernelRows(200, ""), callRows(200, launch, 0, ""), ranged, moved(-900_000, 5, 10)},
 			says: "100 of 200 launches begin before the call that made them: the clocks of CPU and GPU do not agree"},
