@@ -14,7 +14,7 @@ func TestCalls(t *testing.T) {
 	needs := `base = "origin/main" and build = "make" (yours) in nsgate.toml`
 	finished := func(line string) *result.Calls {
 		return &result.Calls{Runs: "record {runs} runs a side, as these were, then: " + line,
-			Paired: "record both builds by turns on one host, then: nsgate compare BASE HEAD"}
+			Paired: "record both builds interleaved on one host, then: nsgate compare BASE HEAD"}
 	}
 	for _, c := range []struct {
 		line   string

@@ -220,7 +220,11 @@ type OnOneSide struct {
 }
 
 func (r OnOneSide) String() string {
-	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has it; "
+	them := "them"
+	if len(r.Names) == 1 {
+		them = "it"
+	}
+	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has " + them + "; "
 	switch {
 	case r.Without == "base" && r.Outputs:
 		return s + "record the baseline again, or " + BesideHead
