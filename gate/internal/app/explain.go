@@ -68,7 +68,8 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	// An operation says more than a stack, and launches by Triton and Numba have none: they call the driver.
 	maps.DeleteFunc(targets, func(i int, _ why.Target) bool {
 		file, _, defined := c.defined(r.Findings[i])
-		return r.Findings[i].Origin != nil || defined && filepath.Ext(file) == ".py"
+		return r.Findings[i].Origin != nil || defined && filepath.Ext(file) == ".py" ||
+			inductor().MatchString(r.Findings[i].Kernel)
 	})
 	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
 	rows = rows && m.Way.Rows

@@ -31,3 +31,12 @@ func TestLaunched(t *testing.T) {
 		}
 	}
 }
+
+func TestInductor(t *testing.T) {
+	for name, want := range map[string]bool{"triton_poi_fused_gelu_1": true, "triton_red_fused_sum_0": true,
+		"triton_tem_fused_mm_3": true, "triton_": false, "softmax": false, "my_triton_poi_kernel": false} {
+		if inductor().MatchString(name) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}

@@ -215,6 +215,9 @@ func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
 // fusion is the name of a kernel that XLA made.
 var fusion = input.Pattern(`(?:^|_)fusion(?:_|$)|^wrapped_[a-z_]+$`)
 
+// inductor is the name of a kernel that torch.compile made with Triton.
+var inductor = input.Pattern(`^triton_[a-z]{2,4}_`)
+
 // fused reports whether XLA made some of the kernels.
 func fused(traces []model.Trace) bool {
 	return slices.ContainsFunc(traces, func(t model.Trace) bool {
