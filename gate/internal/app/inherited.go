@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -142,6 +143,13 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	if err := in.mentioned(dir, command, set); err != nil {
 		return err
 	}
+	words := w.Command
+	if w.Server != nil {
+		words = slices.Concat(words, w.Server.Command)
+	}
+	if err := filesOf(dir, words, set); err != nil {
+		return err
+	}
 	in.inherited = prints(set)
 	text, err := json.Marshal([]any{w, more, set})
 	if err != nil {
@@ -225,6 +233,35 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 		find(text)
 		return err
 	})
+}
+
+// filesOf adds to settings the hashes of the files that words of a command name: its program, a script, data. Large ones
+// count by size and time.
+func filesOf(dir string, words []string, to map[string]string) error {
+	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
+	for name := range strings.FieldsFuncSeq(strings.Join(words, " "), separates) {
+		program, _ := exec.LookPath(name)
+		here := filepath.Join(dir, name)
+		if filepath.IsAbs(name) {
+			here = name
+		}
+		for _, file := range []string{program, here} {
+			info, err := os.Stat(file)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			is := fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+			if info.Size() <= mostSearched {
+				sum, err := input.Hash(input.Open(file))
+				if err != nil {
+					return err
+				}
+				is = hex.EncodeToString(sum)
+			}
+			to["file "+name] += is + " "
+		}
+	}
+	return nil
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
