@@ -241,11 +241,7 @@ func filesOf(dir string, words []string, to map[string]string) error {
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
 	for name := range strings.FieldsFuncSeq(strings.Join(words, " "), separates) {
 		program, _ := exec.LookPath(name)
-		here := filepath.Join(dir, name)
-		if filepath.IsAbs(name) {
-			here = name
-		}
-		for _, file := range []string{program, here} {
+		for _, file := range []string{program, name, filepath.Join(dir, name)} {
 			info, err := os.Stat(file)
 			if err != nil || !info.Mode().IsRegular() {
 				continue

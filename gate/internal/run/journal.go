@@ -54,14 +54,12 @@ func (j *journal) until(ctx context.Context, said func() bool) bool {
 	return true
 }
 
-// maxAdded is how much of the file is read at once, in bytes; a longer line is none of the runner's.
-const maxAdded = 16 << 20
-
-// next returns the lines that were added since the last call.
+// next returns the lines that were added since the last call. A line of 16 MB or more is none of the runner's.
 func (j *journal) next() []line {
-	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, maxAdded))
+	const most = 16 << 20
+	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, most))
 	j.offset += int64(len(added))
-	if len(j.rest) >= maxAdded {
+	if len(j.rest) >= most {
 		j.rest = nil
 	}
 	j.rest = append(j.rest, added...)
