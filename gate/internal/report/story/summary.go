@@ -27,13 +27,18 @@ func Headline(s *result.Summary) string {
 	case s.GPUTime.Known():
 		what = Quantity(s.GPUTime, NS) + " of kernels a " + per(s)
 	case s.Recorded.Runs == 0 && s.Recorded.Unprofiled > 0:
-		rows := map[string]bool{}
+		rows, outputs := map[string]bool{}, 0
 		for _, x := range s.Others {
-			if x.Scope == measure.ScopeBenchmark {
+			switch x.Scope {
+			case measure.ScopeBenchmark:
 				rows[x.Name] = true
+			case measure.ScopeOutput:
+				outputs++
 			}
 		}
-		what = Count(len(rows), "benchmark")
+		if what = Count(len(rows), "benchmark"); len(rows) == 0 {
+			what = Count(outputs, "output")
+		}
 	default:
 		what = Count(len(s.Kernels), "kernel")
 	}
