@@ -162,15 +162,23 @@ func (r HostDenied) String() string {
 	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
 }
 
-// SlowRuns are runs of the head that are slower than those of the baseline, by no common amount.
-type SlowRuns struct{ Some, All int }
+// SlowRuns are runs of the head that are slower than those of the baseline, by no common amount; or faster ones, where
+// the runs of the baseline may be the delayed ones.
+type SlowRuns struct {
+	Some, All int
+	Faster    bool
+}
 
 func (r SlowRuns) String() string {
-	if r.Some == 0 {
-		return "no run is slower than every baseline run by more than the limit, as far as delays of the CPU go"
+	by, where := "slower", ""
+	if r.Faster {
+		by, where = "faster", " in the baseline"
 	}
-	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
-		" are slower by different amounts, as delays of the CPU make them"
+	if r.Some == 0 {
+		return "no run is " + by + " than every baseline run by more than the limit, as far as delays of the CPU go"
+	}
+	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are " + by +
+		" by different amounts, as delays of the CPU" + where + " make them"
 }
 
 type WithAll struct {

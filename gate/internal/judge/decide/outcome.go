@@ -145,7 +145,7 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		add(math.Inf(1), true, beyondDoubt, reason.Unmeasured)
 	}
 	if e.delays > delaysMost {
-		add(math.Inf(1), true, delayDoubt, reason.SlowRuns{Some: e.slowRuns, All: x.headRuns})
+		add(math.Inf(1), true, delayDoubt, reason.SlowRuns{Some: e.slowRuns, All: x.headRuns, Faster: x.change < 0})
 		settled()
 	}
 	if x.metric.Informational() && x.change*x.rise < 0 {

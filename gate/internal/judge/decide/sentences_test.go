@@ -381,7 +381,10 @@ var claims = map[string]func(c claim) bool{
 	"other-command": func(c claim) bool {
 		return c.base[len(c.base)-1].Command != c.head[len(c.head)-1].Command
 	},
-	"slow-runs": func(c claim) bool { return c.number("some") > 0 && c.number("some") <= c.number("all") },
+	"slow-runs": func(c claim) bool {
+		return c.number("some") > 0 && c.number("some") <= c.number("all") &&
+			(c.x.Args["faster"] == true) == (c.f.Change < 0)
+	},
 	"under-cost": func(c claim) bool {
 		return !c.f.Gates && c.is("cost", float64(c.f.Cost)) && c.number("cost") < c.number("least")+slack
 	},

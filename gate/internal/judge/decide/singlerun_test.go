@@ -3,6 +3,7 @@ package decide_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -112,6 +113,12 @@ func TestOnceStep(t *testing.T) {
 	r := evaluate(stepped(2, 500e3, 501e3), stepped(2, 725e3, 731e3), thresholds.Default())
 	if f := find(r, "workload", "step_time"); r.Verdict != result.NoVerdict || f.ReasonKey != "slow-runs" {
 		t.Errorf("two runs a side: %s (%s), %+v", r.Verdict, r.Reason, f)
+	}
+	// Of a shorter step the baseline may be the delayed side.
+	r = evaluate(stepped(2, 725e3, 740e3), stepped(2, 500e3, 501e3), thresholds.Default())
+	f := find(r, "workload", "step_time")
+	if f.ReasonKey != "slow-runs" || !strings.Contains(f.Reason, "2 runs are faster") {
+		t.Errorf("two runs a side, faster: %s", f.Reason)
 	}
 }
 
