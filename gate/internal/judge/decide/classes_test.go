@@ -995,6 +995,30 @@ func sectionCases(tb testing.TB) (out []classCase) {
 	out = append(out, inAll("a fused kernel", "", kernelRelations(tb), mustNotFail,
 		tail(slow(named("sgemm"), -0.4)))...)
 	out = append(out, inAll("hidden copies", "", kernelRelations(tb), mustNotFail, tail(hidden))...)
+	// Twice the GPU time after the steps, 2 % of that of the run, are no part of the work that the steps did before.
+	tailOf := func(r *rand.Rand, s *model.Session) {
+		steps := values(s, measure.Steps, measure.GPUTime)
+		put(s, measure.After, measure.GPUTime, func(i int) float64 { return 0.02 * steps[i] * (1 + 0.001*r.NormFloat64()) })
+	}
+	later := inAll("GPU time after the steps +90 %", "", kernelRelations(tb), mustFail,
+		func(_ *rand.Rand, s *model.Session) { scale(s, measure.After, measure.GPUTime, 1.9) }, tailOf)
+	for i := range later[len(later)-2:] { // of another host
+		later[len(later)-1-i].wanted = []expectation{mustNotPass}
+	}
+	out = append(out, later...)
+	// A loop is a part of the steps: its gain counts once.
+	const loops = 0.5
+	withLoop := func(_ *rand.Rand, s *model.Session) {
+		steps := values(s, measure.Steps, measure.GPUTime)
+		put(s, measure.Loop("saxpy"), measure.GPUTime, func(i int) float64 { return loops * steps[i] })
+	}
+	out = append(out, inAll("a loop −6 % of the steps, the end +9 %", "", kernelRelations(tb)[:3], mustFail,
+		func(_ *rand.Rand, s *model.Session) {
+			steps := slices.Clone(values(s, measure.Steps, measure.GPUTime))
+			slowedBy(s, every, inEveryRun(-0.06))
+			plus(s, measure.Loop("saxpy"), measure.GPUTime, func(i int) float64 { return -0.06 * steps[i] })
+			plus(s, measure.After, measure.GPUTime, func(i int) float64 { return 0.09 * steps[i] })
+		}, withLoop)...)
 	return append(out, inAll("40 ms more after the steps", "", kernelRelations(tb)[:1], mustFail,
 		func(_ *rand.Rand, s *model.Session) {
 			plus(s, measure.After, measure.Elapsed, inEveryRun(40e6))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
@@ -124,6 +125,29 @@ func printed(s *model.Session, o measure.Output, of ...float64) {
 		if s.Series[i].Subject.Scope == measure.ScopeOutput {
 			s.Series[i].Subject, s.Series[i].Metric = o.Subject(), o.Metric()
 		}
+	}
+}
+
+// A kernel that took over the work of another one is in doubt, and does not fail, where only the end of an interval is
+// beyond the limit: hosts of unknown boards differ by as much.
+func TestReplacedWorkInDoubt(t *testing.T) {
+	hosts, doubted := loadHosts(t, "kernels", "a", "f"), 0
+	fused := edits()[slices.IndexFunc(edits(), func(e edit) bool { return e.name == "kernel fused into another" })]
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		order := r.Perm(12)
+		base := draw{host: &hosts[1], runs: order[:3]}.session()
+		head := fused.apply(r, draw{host: &hosts[0], runs: order[3:6]}.session())
+		got := compareSides([]model.Session{base}, []model.Session{head}, limited(0.01))
+		if got.Verdict == result.Fail {
+			t.Errorf("draw %d: %s", seed, got.Reason)
+		}
+		if strings.Contains(got.Reason, "what replaces it") {
+			doubted++
+		}
+	}
+	if doubted == 0 {
+		t.Error("no gate is in doubt for what replaces a kernel")
 	}
 }
 

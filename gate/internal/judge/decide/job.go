@@ -62,21 +62,31 @@ func (t comparison) wholeRun() whole {
 		high: e.natural(change + margin), allowed: sectionLeast}
 }
 
-// allSections is the time of the sections of a run together; start-up counts only for itself. A section that
-// takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
-// Those of a job are its whole run.
+// allSections is the time of the sections of a run together. A section that takes the time that the others no longer
+// take is not slower, where the sum is not by more than the floor of sections; of start-up, whose few launches vary, by
+// that of wall time. Start-up and what runs beside count only for themselves, loops in the sections that they are a part
+// of. Those of a job are its whole run.
 func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	if g.launched(e.pair) {
 		return []whole{g.wholeRun()}
 	}
+	sections := measure.Sections[1:]
+	if e.Subject == measure.Before || e.Subject == measure.Beside {
+		sections = append(slices.Clone(sections), e.Subject)
+	}
 	sum := func(side *recorded.Index) (all float64) {
-		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
-				(s != measure.Before || e.Subject == measure.Before) {
+		for _, s := range sections {
+			if side.HasMetric(s, e.Metric.Name) {
 				all += side.Typical(s, e.Metric.Name)
 			}
 		}
 		return all
 	}
-	return ofSameWork(e.Metric.Name, "all sections of the run", sum(g.Head)/sum(g.Base)-1, sectionLeast)
+	change := sum(g.Head)/sum(g.Base) - 1
+	least, allowed := change, sectionLeast
+	if e.Metric == measure.GPUTime && e.Subject != measure.Before {
+		least -= stats.NormalMargin(result.Confidence) * math.Sqrt2 * terms.SumRow.SD(g.relation(), 0)
+		allowed = g.cost()
+	}
+	return ofSameWork(e.Metric.Name, "all sections of the run", least, change, allowed)
 }

@@ -115,7 +115,7 @@ func TestOnceStep(t *testing.T) {
 		t.Errorf("two runs a side: %s (%s), %+v", r.Verdict, r.Reason, f)
 	}
 	// Of a shorter step the baseline may be the delayed side.
-	r = evaluate(stepped(2, 725e3, 740e3), stepped(2, 500e3, 501e3), thresholds.Default())
+	r = evaluate(stepped(2, 725e3, 731e3), stepped(2, 500e3, 505e3), thresholds.Default())
 	f := find(r, "workload", "step_time")
 	if f.ReasonKey != "slow-runs" || !strings.Contains(f.Reason, "2 runs are faster") {
 		t.Errorf("two runs a side, faster: %s", f.Reason)

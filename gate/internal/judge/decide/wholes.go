@@ -48,12 +48,17 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
-// ofSameWork is a whole without an interval, which stands for the work of the part; none where no change is known.
-func ofSameWork(metric, title string, change, allowed float64) []whole {
-	if math.IsNaN(change) {
+// ofSameWork is the whole that stands for the work of a part, by the least and the most that it may have changed; none
+// where no change is known. It is undecided where only the most is more than it may.
+func ofSameWork(metric, title string, least, most, allowed float64) []whole {
+	if math.IsNaN(most) {
 		return nil
 	}
-	return []whole{{metric, title, change, change, change, allowed, true, false}}
+	open := least <= allowed && allowed < most
+	if open {
+		most = least
+	}
+	return []whole{{metric, title, most, most, most, allowed, true, open}}
 }
 
 var openKey = result.Say(reason.Open{}).Key
@@ -301,8 +306,8 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 // replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
 func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string][]whole {
 	type work struct {
-		before, after, limit float64
-		gone                 []string
+		before, least, most, limit float64 // the work before, and at least and at most after
+		gone                       []string
 	}
 	works := map[string]work{}
 	for i := range findings {
@@ -316,19 +321,21 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 			x.before += float64(f.Base)
 			x.gone = append(x.gone, f.Title())
 		case f.Outcome == result.New:
-			x.after += float64(f.Head)
+			x.least += float64(f.Head)
+			x.most += float64(f.Head)
 		case t.worsened(estimates[i].pair, f):
 			x.before += float64(f.Base)
-			x.after += float64(f.Base) * (1 + float64(f.High))
+			x.least += float64(f.Base) * (1 + float64(f.Change))
+			x.most += float64(f.Base) * (1 + float64(f.High))
 			x.limit = float64(f.Limit)
 		}
 		works[f.Role] = x
 	}
 	out := map[string][]whole{}
 	for role, x := range works {
-		if len(x.gone) > 0 && x.after > 0 {
+		if len(x.gone) > 0 && x.most > 0 {
 			title := strings.Join(x.gone, ", ") + " and what replaces it"
-			out[role] = ofSameWork(t.Total.Name, title, x.after/x.before-1, x.limit)
+			out[role] = ofSameWork(t.Total.Name, title, x.least/x.before-1, x.most/x.before-1, x.limit)
 		}
 	}
 	return out
@@ -351,7 +358,8 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 	if !moved {
 		return nil
 	}
-	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, after/before-1, float64(f.Limit))
+	change := after/before - 1
+	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, change, float64(f.Limit))
 }
 
 func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {
