@@ -48,11 +48,29 @@ func (t comparison) neighbours(p pair) float64 {
 	return terms.NeighbourSD * by
 }
 
+// runTimes are the wall times of the runs of a side. A profile of several jobs may know the start-up of the first
+// alone: the others take the typical one. Where a side knows none, it is no part of them.
+func (t comparison) runTimes(side *recorded.Index) [][]float64 {
+	m := measure.Elapsed.Name
+	times, typical := side.Sum(measure.Sections[1:], m), side.Typical(measure.Before, m)
+	if !t.Base.HasMetric(measure.Before, m) || !t.Head.HasMetric(measure.Before, m) {
+		return times
+	}
+	for i, before := range side.Values(measure.Before, m) {
+		for run, v := range before {
+			if math.IsNaN(v) {
+				v = typical
+			}
+			times[i][run] += v
+		}
+	}
+	return times
+}
+
 // wholeRun is the wall time of the run, the sum of its sections in each run.
 func (t comparison) wholeRun() whole {
 	m := measure.Elapsed
-	base, head := t.Base.Sum(measure.Sections, m.Name), t.Head.Sum(measure.Sections, m.Name)
-	e := newEstimate(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
+	e := newEstimate(t, pair{Pair: match.Pair{Metric: m, Base: t.runTimes(t.Base), Head: t.runTimes(t.Head)}})
 	sd := terms.JobRow.SD(t.relation(), 0)
 	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
@@ -64,8 +82,8 @@ func (t comparison) wholeRun() whole {
 
 // allSections is the time of the sections of a run together. A section that takes the time that the others no longer
 // take is not slower, where the sum is not by more than the floor of sections; of start-up, whose few launches vary, by
-// that of wall time. Start-up and what runs beside count only for themselves, loops in the sections that they are a part
-// of. Those of a job are its whole run.
+// that of wall time. Start-up and what runs beside count only for themselves, loops in the sections that they are a
+// part of. Those of a job are its whole run.
 func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	if g.launched(e.pair) {
 		return []whole{g.wholeRun()}

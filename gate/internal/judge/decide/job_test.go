@@ -66,3 +66,31 @@ func TestJob(t *testing.T) {
 		})
 	}
 }
+
+// One profile of all jobs knows the start-up of the first alone: the others are no shorter runs. An end that is eight
+// times as long makes a run of 6.7 s longer by 65 %, and is said.
+func TestJobsWithoutStartUp(t *testing.T) {
+	for _, x := range kernelRelations(t)[:3] {
+		for _, runs := range [][2]int{{1, 10}, {2, 10}, {10, 2}, {10, 10}} {
+			for seed := range uint64(5) {
+				r := rand.New(rand.NewPCG(seed, 13))
+				base, head := x.from(r, 10)
+				base, head = some(base, r.Perm(10)[:runs[0]]), some(head, r.Perm(10)[:runs[1]])
+				for _, s := range []*model.Session{&base, &head} {
+					asJob(r, s, 0)
+					for run := range s.Runs[1:] {
+						values(s, measure.Before, measure.Elapsed)[1+run] = math.NaN()
+					}
+				}
+				scale(&head, measure.After, measure.Elapsed, 8)
+				got := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+				f := find(got, "after", measure.Elapsed.Name)
+				change, known := f.ReasonArgs["change"].(result.Number)
+				wrong := f.ReasonKey == "launched" && known && (change < 0.3 || change > 1.5)
+				if wrong || got.Verdict == result.Pass && !got.Undecided {
+					t.Errorf("%s, %v runs, seed %d: %s, %s", x.name, runs, seed, got.Verdict, f.Reason)
+				}
+			}
+		}
+	}
+}
