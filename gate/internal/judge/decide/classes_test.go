@@ -1006,6 +1006,25 @@ func sectionCases(tb testing.TB) (out []classCase) {
 		later[len(later)-1-i].wanted = []expectation{mustNotPass}
 	}
 	out = append(out, later...)
+	// Shorter steps make up for a warm-up as far as its steps do what the others do.
+	warm := func(by float64) sessionEdit {
+		return func(_ *rand.Rand, s *model.Session) { scale(s, measure.Warmup, measure.GPUTime, 1+by) }
+	}
+	quarter := func(_ *rand.Rand, s *model.Session) { // of the steps is warm-up
+		steps, n := values(s, measure.Workload, measure.GPUTime), s.Runs[0].Total/4
+		for i := range s.Runs {
+			s.Runs[i].Skipped = n
+		}
+		put(s, measure.Warmup, measure.GPUTime, func(i int) float64 { return steps[i] * float64(n) })
+	}
+	out = append(out, inAll("the first steps +50 %, sgemm −5 %", "", kernelRelations(tb), mustFail,
+		bothEdited(slow(named("sgemm"), -0.05), warm(0.5)), quarter)...)
+	out = append(out, inAll("saxpy +30 %, GPU time +6 %, the step −6 %", "", kernelRelations(tb)[:3], mustPass,
+		func(_ *rand.Rand, s *model.Session) {
+			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
+			slowedBy(s, named("saxpy"), inEveryRun(0.3))
+			stepTo(s, step, 0.94, hostToDevice)
+		}, quarter)...)
 	// A loop is a part of the steps: its gain counts once.
 	const loops = 0.5
 	withLoop := func(_ *rand.Rand, s *model.Session) {

@@ -106,5 +106,5 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 		least -= stats.NormalMargin(result.Confidence) * math.Sqrt2 * terms.SumRow.SD(g.relation(), 0)
 		allowed = g.cost()
 	}
-	return ofSameWork(e.Metric.Name, "all sections of the run", least, change, allowed)
+	return ofSameWork(e.Metric.Name, "all sections of the run", change, least, change, allowed)
 }

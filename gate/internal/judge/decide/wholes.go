@@ -48,17 +48,16 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
-// ofSameWork is the whole that stands for the work of a part, by the least and the most that it may have changed; none
-// where no change is known. It is undecided where only the most is more than it may.
-func ofSameWork(metric, title string, least, most, allowed float64) []whole {
+// ofSameWork is the whole that stands for the work of a part, by its change, and the least and the most that it may be;
+// none where no change is known. It is undecided where only the most is more than it may.
+func ofSameWork(metric, title string, change, least, most, allowed float64) []whole {
 	if math.IsNaN(most) {
 		return nil
 	}
-	open := least <= allowed && allowed < most
-	if open {
-		most = least
+	if least <= allowed && allowed < most {
+		return []whole{{metric, title, change, change, change, math.Inf(1), true, true}}
 	}
-	return []whole{{metric, title, most, most, most, allowed, true, open}}
+	return []whole{{metric, title, most, most, most, allowed, true, false}}
 }
 
 var openKey = result.Say(reason.Open{}).Key
@@ -109,11 +108,10 @@ func inGPUTime(f *result.Finding) bool {
 		isOf(f, measure.Time, measure.Total, measure.GPUTime, measure.Launches)
 }
 
-// inStep are the parts of a step's typical period: GPU time and its parts, copies, what ranks wait for one another. The
-// warm-up's GPU time is that of the first steps.
+// inStep are the parts of a step's typical period: GPU time and its parts, copies, what ranks wait for one another.
 func inStep(f *result.Finding) bool {
 	return inGPUTime(f) || isOf(f, measure.CopyTime, measure.Copies, measure.Imbalance) ||
-		isOf(f, measure.GPUTime) && (f.Scope != measure.ScopeSection || f.Name == measure.Warmup.Name)
+		isOf(f, measure.GPUTime) && f.Scope != measure.ScopeSection
 }
 
 // inMeanStep are the parts of the mean step: those of the typical one, and that.
@@ -179,13 +177,17 @@ func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 	}
 }
 
-// containing are the wholes that contain a finding, the smallest first.
+// containing are the wholes that contain a finding, the smallest first. The steps of the warm-up are steps as well, as
+// far as their GPU time is longer by what that of the others is.
 func (g *forgiveness) containing(e estimate, f *result.Finding) (wholes []whole) {
 	if f.Scope == measure.ScopeOutput {
 		return nil
 	}
+	steps := wholeFinding(g.findings, measure.GPUTime)
+	alike := e.Subject == measure.Warmup && e.Metric == measure.GPUTime && steps != nil &&
+		f.Low-steps.High <= f.Limit
 	for _, x := range forgivers {
-		if x.forgives(f) {
+		if x.forgives(f) || alike && x.forgives(steps) {
 			wholes = append(wholes, x.wholes(g, e, f)...)
 		}
 	}
@@ -306,7 +308,7 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 // replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
 func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string][]whole {
 	type work struct {
-		before, least, most, limit float64 // the work before, and at least and at most after
+		before, after, most, limit float64 // most is the most that it may be after
 		gone                       []string
 	}
 	works := map[string]work{}
@@ -321,11 +323,11 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 			x.before += float64(f.Base)
 			x.gone = append(x.gone, f.Title())
 		case f.Outcome == result.New:
-			x.least += float64(f.Head)
+			x.after += float64(f.Head)
 			x.most += float64(f.Head)
 		case t.worsened(estimates[i].pair, f):
 			x.before += float64(f.Base)
-			x.least += float64(f.Base) * (1 + float64(f.Change))
+			x.after += float64(f.Base) * (1 + float64(f.Change))
 			x.most += float64(f.Base) * (1 + float64(f.High))
 			x.limit = float64(f.Limit)
 		}
@@ -335,7 +337,8 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role, x := range works {
 		if len(x.gone) > 0 && x.most > 0 {
 			title := strings.Join(x.gone, ", ") + " and what replaces it"
-			out[role] = ofSameWork(t.Total.Name, title, x.least/x.before-1, x.most/x.before-1, x.limit)
+			change := x.after/x.before - 1
+			out[role] = ofSameWork(t.Total.Name, title, change, change, x.most/x.before-1, x.limit)
 		}
 	}
 	return out
@@ -359,7 +362,7 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 		return nil
 	}
 	change := after/before - 1
-	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, change, float64(f.Limit))
+	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, change, change, float64(f.Limit))
 }
 
 func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {
