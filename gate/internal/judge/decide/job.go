@@ -81,20 +81,17 @@ func (t comparison) wholeRun() whole {
 }
 
 // allSections is the time of the sections of a run together. A section that takes the time that the others no longer
-// take is not slower, where the sum is not by more than the floor of sections; of start-up, whose few launches vary, by
-// that of wall time. Start-up and what runs beside count only for themselves, loops in the sections that they are a
-// part of. Those of a job are its whole run.
+// take is not slower, where the sum is not by more than the floor of sections; of start-up, which counts only for
+// itself and whose few launches vary, by that of wall time. Loops are parts of other sections. Those of a job are its
+// whole run.
 func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	if g.launched(e.pair) {
 		return []whole{g.wholeRun()}
 	}
-	sections := measure.Sections[1:]
-	if e.Subject == measure.Before || e.Subject == measure.Beside {
-		sections = append(slices.Clone(sections), e.Subject)
-	}
 	sum := func(side *recorded.Index) (all float64) {
-		for _, s := range sections {
-			if side.HasMetric(s, e.Metric.Name) {
+		for _, s := range side.Subjects() {
+			if s.Scope == measure.ScopeSection && !s.IsLoop() && side.HasMetric(s, e.Metric.Name) &&
+				(s != measure.Before || e.Subject == measure.Before) {
 				all += side.Typical(s, e.Metric.Name)
 			}
 		}
@@ -103,8 +100,8 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	change := sum(g.Head)/sum(g.Base) - 1
 	least, allowed := change, sectionLeast
 	if e.Metric == measure.GPUTime && e.Subject != measure.Before {
-		least -= stats.NormalMargin(result.Confidence) * math.Sqrt2 * terms.SumRow.SD(g.relation(), 0)
-		allowed = g.cost()
+		sd := math.Sqrt2 * terms.SumRow.SD(max(g.relation(), terms.OtherTime), 0) // runs of one session differ as well
+		least, allowed = change-stats.NormalMargin(result.Confidence)*sd, g.cost()
 	}
 	return ofSameWork(e.Metric.Name, "all sections of the run", change, least, change, allowed)
 }

@@ -185,7 +185,7 @@ func (g *forgiveness) containing(e estimate, f *result.Finding) (wholes []whole)
 	}
 	steps := wholeFinding(g.findings, measure.GPUTime)
 	alike := e.Subject == measure.Warmup && e.Metric == measure.GPUTime && steps != nil &&
-		f.Low-steps.High <= f.Limit
+		!(f.Low-steps.High > f.Limit) // nor from zero, of another number of steps
 	for _, x := range forgivers {
 		if x.forgives(f) || alike && x.forgives(steps) {
 			wholes = append(wholes, x.wholes(g, e, f)...)
