@@ -40,10 +40,11 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 		by := math.Expm1(x.change)
 		switch {
 		case !slow(x) || !(p[i] < alpha):
-		case x.limit.Drift != nil && by > *x.limit.Drift:
+		case x.limit.Drift != nil && by > *x.limit.Drift && x.limit.Severity == thresholds.Fail:
 			over = append(over, x)
 			told[x.subject] = true
-		case x.limit.Drift == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
+		case x.limit.Drift != nil && by > *x.limit.Drift, x.limit.Drift == nil && by > x.limit.Max &&
+			math.Max(x.step, x.accepted) <= ownStep*x.change:
 			drifted = append(drifted, x)
 			told[x.subject] = true
 		}
@@ -61,7 +62,8 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 	}
 	if len(drifted) > 0 {
 		x, w := drift(drifted, since.Sessions)
-		out = append(out, result.Say(reason.Drifted{Drifting: x, Limit: result.Number(w.limit.Max),
+		limit := *cmp.Or(w.limit.Drift, &w.limit.Max)
+		out = append(out, result.Say(reason.Drifted{Drifting: x, Limit: result.Number(limit),
 			Accepted: w.changes(since.Sessions)}))
 	}
 	if len(drifting) > 0 {
@@ -133,7 +135,7 @@ func follow(t Basis) []path {
 			continue
 		}
 		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore ||
-			math.IsInf(x.limit.Max, 1) {
+			math.IsInf(x.limit.Max, 1) && x.limit.Drift == nil {
 			continue
 		}
 		x.floor = math.Max(x.limit.Floor, t.Tick)
