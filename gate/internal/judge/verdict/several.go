@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -11,8 +12,14 @@ import (
 // Several is one judgement on several workloads that were judged by parts of one error: it fails where one of them
 // fails, has no verdict where one has none, and passes where all do.
 func Several(workloads []*result.Report) *result.Report {
-	all, unmet := &result.Report{Workloads: workloads}, idleBounds(workloads)
+	all, lacking, unmet := &result.Report{Workloads: workloads}, idle(workloads), (*result.Remark)(nil)
 	all.Findings = []result.Finding{}
+	bounds := func(r reason.RuleIdle) bool { return r.Unmet && r.Of == len(workloads) }
+	if i := slices.IndexFunc(lacking, bounds); i >= 0 {
+		unmet = result.Refuse(model.MetricMissing,
+			"nsgate show lists what was measured: correct the rule, or remove it",
+			"%s is about what no workload has", lacking[i].Rule)
+	}
 	for _, w := range workloads {
 		if unmet != nil && w.Verdict == result.Pass {
 			Conclusion{result.NoVerdict, false, unmet}.write(w)
@@ -24,9 +31,9 @@ func Several(workloads []*result.Report) *result.Report {
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
 	}
 	ofParts(workloads, unmet).write(all)
-	for _, r := range idle(workloads) {
+	for _, r := range lacking {
 		r.Here = r.Of > len(workloads)
-		if r.Unmet == r.Here {
+		if r.Unmet == r.Here || all.Verdict == result.Fail {
 			all.Warn(result.Say(r))
 		}
 	}
@@ -49,18 +56,6 @@ func idle(workloads []*result.Report) (out []reason.RuleIdle) {
 		}
 	}
 	return out
-}
-
-// idleBounds is why a gate over all workloads of a policy does not pass: a rule bounds values that none of them has.
-func idleBounds(workloads []*result.Report) *result.Remark {
-	for _, r := range idle(workloads) {
-		if r.Unmet && r.Of == len(workloads) {
-			return result.Refuse(model.MetricMissing,
-				"nsgate show lists what was measured: correct the rule, or remove it",
-				"%s is about what no workload has", r.Rule)
-		}
-	}
-	return nil
 }
 
 // Alone warns of bounds that nothing in the only judged workload has, and another one of the policy may have.

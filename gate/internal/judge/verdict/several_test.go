@@ -58,6 +58,11 @@ func TestIdleBounds(t *testing.T) {
 	if g := r.Shown(nil).Gated(); g.Code != 3 {
 		t.Errorf("%+v", g)
 	}
+	failed := of("b")
+	failed.Verdict = result.Fail
+	if r = Several([]*result.Report{of("a"), failed}); r.Verdict != result.Fail || len(r.Doubts) != 1 {
+		t.Errorf("%s, %+v", r.Verdict, r.Doubts)
+	}
 	idle.Args["unmet"] = false // a limit
 	r = Several([]*result.Report{of("a"), of("b")})
 	if want := "nsgate.toml:7 has nothing to judge: nothing by that name was measured"; r.Verdict != result.Pass ||
