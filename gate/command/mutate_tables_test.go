@@ -2,9 +2,12 @@ package command_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -105,8 +108,9 @@ func (x *tableExport) save(file string, _ bool) error {
 
 // savedExport is a report that nsgate saved: a row is a kernel in a session of the head.
 type savedExport struct {
-	file map[string]any
-	rows []savedRow
+	file     map[string]any
+	sessions []any
+	rows     []savedRow
 }
 
 type savedRow struct {
@@ -125,22 +129,21 @@ func openReport(file string) (export, error) {
 	if err := json.Unmarshal(text, &x.file); err != nil {
 		return nil, err
 	}
-	sessions, _ := x.file["head_sessions"].([]any)
-	for _, s := range sessions {
+	packed, _ := x.file["head_sessions"].(string)
+	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	if err == nil {
+		err = json.NewDecoder(unpacked).Decode(&x.sessions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range x.sessions {
 		session, _ := s.(map[string]any)
 		all, _ := session["series"].([]any)
 		found := map[string]int{}
-		var subject map[string]any
-		var role any
 		for _, one := range all {
 			series, _ := one.(map[string]any)
-			if own, ok := series["subject"].(map[string]any); ok {
-				subject, role = own, ""
-			}
-			if own, ok := series["role"]; ok {
-				role = own
-			}
-			series["subject"], series["role"] = subject, role // so that any may be removed or moved
+			subject, _ := series["subject"].(map[string]any)
 			metric, _ := series["metric"].(map[string]any)
 			if subject["scope"] != "kernel" {
 				continue
@@ -229,6 +232,12 @@ func (x *savedExport) save(file string, _ bool) error {
 		return err
 	}
 	delete(x.file, "schema")
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(z).Encode(x.sessions), z.Close()); err != nil {
+		return err
+	}
+	x.file["head_sessions"] = packed.Bytes()
 	rest, err := json.Marshal(x.file)
 	if err != nil {
 		return err

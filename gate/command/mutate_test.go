@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // A launch is one row of an export as this test reads it: a launch of a kernel, or what is summed of several.
@@ -242,7 +244,7 @@ func (c *mutation) try(r *rand.Rand, dir string) (answer string, err error) {
 type savedReport struct {
 	Key      string `json:"reason_key"`
 	Warnings []string
-	Findings []struct{ Name, Kernel, Outcome string }
+	Findings result.Findings `json:"subjects"`
 }
 
 // names reports whether a report says anything of a kernel, or warns of anything. That the kernel is gone is not enough
@@ -250,7 +252,7 @@ type savedReport struct {
 func (r *savedReport) names(kernel string, calls bool) bool {
 	short, _, hashed := strings.Cut(kernel, "#") // as a baseline has it
 	for _, f := range r.Findings {
-		said := slices.Contains([]string{"slower", "undecided", "new"}, f.Outcome) ||
+		said := slices.Contains([]result.Outcome{"slower", "undecided", "new"}, f.Outcome) ||
 			f.Outcome == "gone" && !calls
 		if said && (f.Name == kernel || kernel == "" || hashed && f.Kernel == short) {
 			return true

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // site is where a row is judged.
@@ -291,10 +293,7 @@ type judgement struct {
 	Next      []string `json:"next"`
 	Warnings  []any    `json:"warnings"`
 	Counts    map[string]int
-	Findings  []struct {
-		Kernel, Grid, Block, Scope, Metric, Outcome, Severity string
-		Limit                                                 *float64
-	}
+	Findings  result.Findings `json:"subjects"`
 	Workloads []judgement
 }
 
@@ -309,12 +308,12 @@ func (j judgement) found(outcomes bool) string {
 	var lines []string
 	for _, f := range j.Findings {
 		limit := "none"
-		if f.Limit != nil {
-			limit = fmt.Sprintf("%.6g", *f.Limit)
+		if f.Limit.Known() {
+			limit = fmt.Sprintf("%.6g", f.Limit)
 		}
-		line := strings.Join([]string{f.Scope, f.Kernel, f.Grid, f.Block, f.Metric, limit}, " ")
+		line := strings.Join([]string{string(f.Scope), f.Kernel, f.Grid, f.Block, f.Metric, limit}, " ")
 		if outcomes {
-			line += " " + f.Outcome + " " + f.Severity
+			line += " " + string(f.Outcome) + " " + f.Severity
 		}
 		lines = append(lines, line)
 	}

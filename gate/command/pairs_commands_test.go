@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -173,14 +174,11 @@ func (l *lab) holdPolicy() {
 			l.nsgate(".", nil, "compare", "in-base", "in-same", "--threshold", threshold, "-q", "--report",
 				"json=judged.json")
 			var report struct {
-				Findings []struct {
-					Scope, Metric string
-					Limit         float64
-				}
+				Findings result.Findings `json:"subjects"`
 			}
 			json.Unmarshal([]byte(l.read("judged.json")), &report)
 			for _, f := range report.Findings {
-				text := measure.Percent(f.Limit)
+				text := f.Limit.Percent()
 				if f.Scope == "workload" && f.Metric == c[1] &&
 					!regexp.MustCompile(`(?m)^`+c[0]+`\s.*`+regexp.QuoteMeta(text)).MatchString(printed.out) {
 					l.violation(printed, 3, "printed "+c[0], "judged with %s at --threshold %s; printed: %s", text,
@@ -220,8 +218,8 @@ func (l *lab) holdSelectors() {
 	for _, selector := range []string{"kernel", "range", "copy", "section"} {
 		other := ""
 		for _, f := range j.Findings {
-			if (f.Scope == selector || selector == "copy" && strings.HasPrefix(f.Kernel, "memcpy")) && f.Limit != nil &&
-				*f.Limit != 0.77 {
+			copies := selector == "copy" && strings.HasPrefix(f.Kernel, "memcpy")
+			if (string(f.Scope) == selector || copies) && f.Limit.Known() && f.Limit != 0.77 {
 				other = f.Kernel + " " + f.Metric
 			}
 		}

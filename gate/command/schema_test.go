@@ -186,6 +186,8 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 			return number()
 		case reflect.TypeFor[model.Values]():
 			return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "array", Items: number()}, {Type: "null"}}}
+		case reflect.TypeFor[model.SessionList]():
+			return &invopop.Schema{Type: "string", ContentEncoding: "base64", ContentMediaType: "application/gzip"}
 		case reflect.TypeFor[result.Args]():
 			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
 				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "boolean"}, {Type: "number"}, {Type: "null"},
@@ -214,6 +216,16 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	for _, k := range model.Kinds {
 		keys.Enum = append(keys.Enum, k.Kind)
 	}
+	if f := s.Definitions["Finding"]; f != nil {
+		s.Definitions["FindingSubject"], s.Definitions["Comparison"] = levels(f)
+		list, _ := s.Definitions["Report"].Properties.Get("subjects")
+		*list = invopop.Schema{Type: "array", Items: &invopop.Schema{Ref: "#/$defs/FindingSubject"},
+			Description: "Subjects are in the order of their worst metrics."}
+		delete(s.Definitions, "Findings")
+		if name == "report" {
+			delete(s.Definitions, "Finding")
+		}
+	}
 	for _, d := range s.Definitions {
 		for _, field := range []string{"reason_key", "key"} {
 			if d.Properties == nil {
@@ -227,6 +239,32 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	schema, _ := s.Definitions[reflect.TypeOf(value).Name()].Properties.Get("schema")
 	schema.Const = version
 	return s
+}
+
+// levels are the schemas of a subject in findings and of its metrics, whose fields are those of a finding.
+func levels(finding *invopop.Schema) (subject, metric *invopop.Schema) {
+	of := func(text string) *invopop.Schema {
+		return &invopop.Schema{Type: "object", Properties: invopop.NewProperties(), Description: text}
+	}
+	subject, metric = of("A subject, which stands again where its metrics differ in a field of it."),
+		of(finding.Description)
+	for f := range reflect.TypeFor[result.Finding]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		to := metric
+		if _, of := f.Tag.Lookup("of"); of {
+			to = subject
+		}
+		x, _ := finding.Properties.Get(name)
+		to.Properties.Set(name, x)
+		if slices.Contains(finding.Required, name) && f.Type.Kind() != reflect.Bool {
+			to.Required = append(to.Required, name)
+		}
+	}
+	subject.Properties.Set("at", &invopop.Schema{Type: "array", Items: &invopop.Schema{Type: "integer"},
+		Description: "The places of the metrics among all, the worst at 0; causes name findings by these."})
+	subject.Properties.Set("metrics", &invopop.Schema{Type: "array", Items: &invopop.Schema{Ref: "#/$defs/Comparison"}})
+	subject.Required = append(subject.Required, "at", "metrics")
+	return subject, metric
 }
 
 // compiled are the schemas of the manual; scripts ask for them at the same time.

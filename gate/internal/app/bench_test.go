@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -37,6 +38,25 @@ func BenchmarkCompare(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// The JSON of a report has a bounded size a kernel.
+func TestReportSize(t *testing.T) {
+	const kernels, most = 200, 1500
+	random := rand.New(rand.NewPCG(1, 2))
+	var dirs [2]string
+	for i := range dirs {
+		dirs[i] = filepath.Join(t.TempDir(), fmt.Sprint(i))
+		store(t, dirs[i], session(random, kernels, 5, time.Unix(1e9+int64(i)*3600, 0).UTC()))
+	}
+	r, err := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default().For("")}.Run(t.Context())
+	if err != nil || len(r.Findings) < 3*kernels {
+		t.Fatal(r, err)
+	}
+	text, err := saved.JSON(saved.Lossless(r))
+	if size := len(text) / kernels; err != nil || size > most {
+		t.Errorf("%d bytes a kernel, %d at most (%v)", size, most, err)
 	}
 }
 
@@ -127,7 +147,7 @@ print(time.process_time() - t)`
 }
 
 // store writes sessions into a baseline.
-func store(b *testing.B, dir string, sessions ...model.Session) {
+func store(b testing.TB, dir string, sessions ...model.Session) {
 	_, err := baseline.Add(dir, func(*baseline.Baseline) (entries []baseline.Entry, err error) {
 		for _, s := range sessions {
 			entries = append(entries, baseline.Entry{Session: s})

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -17,7 +16,7 @@ const (
 	Higher  Direction = +1
 )
 
-// Metric is a named number with a unit and a direction. JSON has only the name of a metric that [MetricByName] finds.
+// Metric is a named number with a unit and a direction.
 type Metric struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit,omitempty"`
@@ -25,40 +24,6 @@ type Metric struct {
 	// Exact metrics carry no measurement noise (counts, bytes, registers): where every run of a side agrees, a
 	// difference is certain. The others are judged against the spread between runs.
 	Exact bool `json:"exact,omitempty"`
-}
-
-// written is a metric in JSON, with all of the pointers or none.
-type written struct {
-	Name   string     `json:"name"`
-	Unit   *string    `json:"unit,omitempty"`
-	Better *Direction `json:"better,omitempty"`
-	Exact  *bool      `json:"exact,omitempty"`
-}
-
-// MarshalJSON writes the name alone where the rest follows from it.
-func (m Metric) MarshalJSON() ([]byte, error) {
-	out := written{Name: m.Name}
-	if known, _ := MetricByName(m.Name); known != m {
-		out.Unit, out.Better, out.Exact = &m.Unit, &m.Better, &m.Exact
-	}
-	return json.Marshal(out)
-}
-
-// UnmarshalJSON refuses the name alone of a metric that is not known.
-func (m *Metric) UnmarshalJSON(b []byte) error {
-	var in written
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	if known, ok := MetricByName(in.Name); ok && in.Unit == nil && in.Better == nil && in.Exact == nil {
-		*m = known
-		return nil
-	}
-	if in.Unit == nil || in.Better == nil || in.Exact == nil {
-		return fmt.Errorf("the metric %q lacks its unit, direction or kind; use the nsgate that wrote it", in.Name)
-	}
-	*m = Metric{in.Name, *in.Unit, *in.Better, *in.Exact}
-	return nil
 }
 
 var (

@@ -11,6 +11,7 @@ package model
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,13 +23,13 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Series is one metric of one subject in one session.
 type Series struct {
-	// Subject, and Role with it, are left out of JSON where they are those of the series before.
-	Subject measure.Subject `json:"subject,omitempty"`
+	Subject measure.Subject `json:"subject"`
 	Metric  measure.Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the kernel was
 	// never launched). It counts as zero only for the launches and the total time of a kernel that another profiled run
@@ -121,9 +122,9 @@ type Session struct {
 	// Step is the NVTX range that the workload repeats; "" where samples are per run instead of per step.
 	Step string `json:"step"`
 	// Warmup is the rule that skipped the warm-up: "auto", a number, or "capture".
-	Warmup string     `json:"warmup"`
-	Runs   []Run      `json:"runs"`   // the profiled ones, then the unprofiled ones
-	Series SeriesList `json:"series"` // sorted by subject and metric, one of each
+	Warmup string   `json:"warmup"`
+	Runs   []Run    `json:"runs"`   // the profiled ones, then the unprofiled ones
+	Series []Series `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
 	// Operations are the operations of kernels that XLA named, in the order of the program; nil where they are not
@@ -328,9 +329,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads null as NaN.
 func (v *Values) UnmarshalJSON(b []byte) error {
 	var in []*float64
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
+	err := json.Unmarshal(b, &in)
 	*v = make(Values, len(in))
 	for i, x := range in {
 		(*v)[i] = math.NaN()
@@ -338,62 +337,30 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 			(*v)[i] = *x
 		}
 	}
-	return nil
+	return err
 }
 
-// SeriesList is the series of a session. Its JSON names a subject and its role once for series that follow each other.
-type SeriesList []Series
+// SessionList is sessions, whose JSON is compressed: base64 of gzip of a list.
+type SessionList []Session
 
-// seriesJSON is a series in JSON. Without a subject it has that of the series before, and its role unless it has one.
-type seriesJSON struct {
-	Subject *measure.Subject `json:"subject,omitempty"`
-	Role    *string          `json:"role,omitempty"`
-	Series
+// MarshalJSON compresses the list.
+func (l SessionList) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer // which takes everything
+	z := gzip.NewWriter(&b)
+	err := cmp.Or(json.NewEncoder(z).Encode([]Session(l)), z.Close())
+	text, _ := json.Marshal(b.Bytes())
+	return text, err
 }
 
-// MarshalJSON writes [] for nil.
-func (l SeriesList) MarshalJSON() ([]byte, error) {
-	out := make([]seriesJSON, 0, len(l))
-	for i := range l {
-		x := seriesJSON{Series: l[i]}
-		same := i > 0 && l[i].Subject == l[i-1].Subject
-		if !same {
-			x.Subject = &l[i].Subject
-		}
-		if !same && l[i].Role != "" || same && l[i].Role != l[i-1].Role {
-			x.Role = &l[i].Role
-		}
-		out = append(out, x)
+// UnmarshalJSON refuses more than 128 MiB.
+func (l *SessionList) UnmarshalJSON(text []byte) error {
+	var packed, list []byte
+	err := json.Unmarshal(text, &packed)
+	z, damaged := gzip.NewReader(bytes.NewReader(packed))
+	if err = cmp.Or(err, damaged); err == nil {
+		list, err = input.All(z, 128<<20)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the encoder around this one decides that
-	err := enc.Encode(out)
-	return b.Bytes(), err
-}
-
-// UnmarshalJSON refuses a first series without a subject.
-func (l *SeriesList) UnmarshalJSON(b []byte) error {
-	var in []seriesJSON
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	*l = nil
-	for i, x := range in {
-		switch {
-		case x.Subject != nil:
-			x.Series.Subject = *x.Subject
-		case i == 0:
-			return errors.New("the first series has no subject")
-		default:
-			x.Series.Subject, x.Series.Role = (*l)[i-1].Subject, (*l)[i-1].Role
-		}
-		if x.Role != nil {
-			x.Series.Role = *x.Role
-		}
-		*l = append(*l, x.Series)
-	}
-	return nil
+	return cmp.Or(err, json.Unmarshal(list, (*[]Session)(l)))
 }
 
 // Unprofiled is a run without a profiler.

@@ -12,7 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
-	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -135,13 +134,4 @@ func everyFormat(t *testing.T, r *result.Report) map[string]string {
 		t.Fatalf("%d formats of %d", len(out), len(reds))
 	}
 	return out
-}
-
-// A saved report of a release that wrote no gate is in shadow as its own key says.
-func TestShadowOfOlderReport(t *testing.T) {
-	r, err := saved.Read(strings.NewReader(`{"schema": "nsgate.report/1", "verdict": "no-verdict", "reason": "x",
-		"shadow": true, "findings": []}`), "old.json")
-	if err != nil || r.Gated() != (result.Gate{Does: result.Warns, Way: result.InShadow}) {
-		t.Errorf("%+v (%v)", r.Gated(), err)
-	}
 }

@@ -47,8 +47,13 @@ func genReport(t *rapid.T) *result.Report {
 			MDE:   n("mde"),
 			Share: n("share"), Limit: n("limit"), Floor: n("floor"), BaseRuns: numbers.Draw(t, "runs"),
 			HeadRuns: numbers.Draw(t, "runs"), Evidence: texts.Draw(t, "evidence"), BaseNames: texts.Draw(t, "names"),
-			Gates: r.Verdict == result.Fail && rapid.Bool().Draw(t, "gates"),
+			Gates: r.Verdict == result.Fail && rapid.Bool().Draw(t, "gates"), Reason: s("why"), ReasonKey: s("key"),
 		})
+		if last := len(r.Findings) - 1; last > 0 && rapid.Bool().Draw(t, "subject of the last") {
+			f, was := &r.Findings[last], &r.Findings[last-1]
+			f.Kernel, f.Name, f.Share = was.Kernel, was.Name, was.Share
+			f.Reason, f.ReasonKey = was.Reason, was.ReasonKey
+		}
 		if f := &r.Findings[len(r.Findings)-1]; f.Base.Known() && f.Change.Known() {
 			f.Change = result.Number(math.Mod(float64(f.Change), 10))
 			f.Head = f.Base * (1 + f.Change)
@@ -87,7 +92,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		}
 		var again bytes.Buffer
 		if err := Render("json", &again, got, Options{}); err != nil || again.String() != first {
-			t.Errorf("a second pass differs: %v", err)
+			t.Errorf("a second pass differs: %v\n%s", err, cmp.Diff(first, again.String()))
 		}
 	})
 }
@@ -95,13 +100,13 @@ func TestJSONRoundTrip(t *testing.T) {
 func TestJSONHasNoNullLists(t *testing.T) {
 	r := &result.Report{Verdict: result.Pass, Findings: []result.Finding{{Outcome: result.New}}}
 	got := render(t, "json", r, Options{})
-	for _, want := range []string{`"base_runs": []`, `"head_runs": []`, `"schema": "nsgate.report/1"`} {
+	for _, want := range []string{`"base_runs": []`, `"head_runs": []`, `"schema": "nsgate.report/2"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
 	}
-	if got := render(t, "json", new(result.Report), Options{}); !strings.Contains(got, `"findings": []`) {
-		t.Errorf("no empty list of findings: %s", got)
+	if got := render(t, "json", new(result.Report), Options{}); !strings.Contains(got, `"subjects": []`) {
+		t.Errorf("no empty list of subjects: %s", got)
 	}
 	if r.Findings[0].BaseRuns != nil || r.Schema != "" {
 		t.Error("rendering changed the report")
@@ -110,10 +115,10 @@ func TestJSONHasNoNullLists(t *testing.T) {
 
 func TestReadJSONErrors(t *testing.T) {
 	finding := func(edit string) string {
-		f := `{"outcome":"new","base":null,"head":1,"change":null,"low":null,"high":null,"p":null,"mde":null,` +
-			`"share":0,"limit":null,"floor":0}`
+		f := `{"share":0,"at":[0],"metrics":[{"outcome":"new","base":null,"head":1,"change":null,"low":null,` +
+			`"high":null,"p":null,"mde":null,"limit":null,"floor":0}]}`
 		from, to, _ := strings.Cut(edit, "=>")
-		return `{"schema":"nsgate.report/1","verdict":"pass","counts":{"comparisons":1},` + "\n" + `"findings":[` +
+		return `{"schema":"nsgate.report/2","verdict":"pass","counts":{"comparisons":1},` + "\n" + `"subjects":[` +
 			strings.Replace(f, from, to, 1) + `]}`
 	}
 	for _, c := range []struct{ name, in, want string }{
@@ -124,18 +129,25 @@ func TestReadJSONErrors(t *testing.T) {
 		{"list", "[]", `r.json: not a report`},
 		{"null", "null", `r.json: no "schema"`},
 		{"other JSON", `{"a":1}`, `r.json: no "schema": this is not a report; give a file`},
-		{"newer", `{"schema":"nsgate.report/2"}`,
-			`the schema is "nsgate.report/2", this nsgate reads "nsgate.report/1"; use`},
-		{"verdict", `{"schema":"nsgate.report/1","verdict":"green"}`,
+		{"older", `{"schema":"nsgate.report/1","findings":[]}`,
+			`is "nsgate.report/1", this nsgate reads "nsgate.report/2"; use the nsgate that wrote the report`},
+		{"newer", `{"schema":"nsgate.report/3"}`,
+			`the schema is "nsgate.report/3", this nsgate reads "nsgate.report/2"; use`},
+		{"verdict", `{"schema":"nsgate.report/2","verdict":"green"}`,
 			`verdict "green" is not pass, fail or no-verdict`},
-		{"no verdict field", `{"schema":"nsgate.report/1"}`, `verdict "" is not`},
+		{"no verdict field", `{"schema":"nsgate.report/2"}`, `verdict "" is not`},
 		{"outcome", finding(`"new"=>"added"`), `finding 1 has no known outcome ("added")`},
-		{"missing number", finding(`"head":1,=>`), `finding 1 has no "head"`},
+		{"missing number", finding(`"head":1,=>`),
+			`r.json:2: not a JSON report: a metric has no "head"; give a file`},
+		{"missing share", finding(`"share":0,=>`), `a subject has no share, or 1 metrics at 1 places; give a file`},
+		{"gap", finding(`"at":[0]=>"at":[1]`), `no metric has the place 0; give a file`},
+		{"places", finding(`"at":[0]=>"at":[0,1]`), `1 metrics at 2 places; give a file`},
+		{"no metrics", finding(`"metrics"=>"other"`), `0 metrics at 1 places; give a file`},
 		{"text for a number", finding(`"head":1=>"head":"1"`),
-			`r.json: not a report: "findings.head" cannot be a string`},
-		{"null finding", `{"schema":"nsgate.report/1","verdict":"pass","findings":[null]}`,
-			`finding 1 has no known outcome`},
-		{"huge number", finding(`"head":1=>"head":1e999`), `r.json: not a report: "findings.head" cannot be a number`},
+			`r.json: not a report: "subjects.head" cannot be a string`},
+		{"null finding", `{"schema":"nsgate.report/2","verdict":"pass","subjects":[null]}`,
+			`a subject has no share`},
+		{"huge number", finding(`"head":1=>"head":1e999`), `r.json: not a report: "subjects.head" cannot be a number`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := saved.Read(strings.NewReader(c.in), "r.json")
@@ -145,9 +157,9 @@ func TestReadJSONErrors(t *testing.T) {
 		})
 	}
 	forged := func(verdict, counts, finding string) string {
-		return `{"schema":"nsgate.report/1","verdict":"` + verdict + `","counts":{` + counts +
-			`},"findings":[{"outcome":"slower","low":null,"high":null,` +
-			`"p":null,"mde":null,"share":0,"limit":null,"floor":0,` + finding + `}]}`
+		return `{"schema":"nsgate.report/2","verdict":"` + verdict + `","counts":{` + counts +
+			`},"subjects":[{"share":0,"at":[0],"metrics":[{"outcome":"slower","low":null,"high":null,` +
+			`"p":null,"mde":null,"limit":null,"floor":0,` + finding + `}]}]}`
 	}
 	slower := `"base":100,"head":110,"change":0.1,"gates":true`
 	for _, c := range []struct{ in, want string }{
@@ -160,7 +172,7 @@ func TestReadJSONErrors(t *testing.T) {
 			"the change of finding 1 is not that of its values"},
 		{forged("pass", `"comparisons":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)),
 			"its verdict is pass, and finding 1 may be slower"},
-		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` +
+		{`{"schema":"nsgate.report/2","verdict":"pass","workloads":[` +
 			forged("fail", `"slower":1,"comparisons":1`, slower) + `]}`,
 			"its verdict is pass, that of its workloads fail"},
 	} {

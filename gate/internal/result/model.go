@@ -11,7 +11,7 @@ import (
 )
 
 // Schema is the version of the JSON form of a Report. Fields are only ever added to it.
-const Schema = "nsgate.report/1"
+const Schema = "nsgate.report/2"
 
 // Verdict is the answer of a gate.
 type Verdict string
@@ -45,13 +45,13 @@ var Outcomes = []Outcome{Slower, Faster, WithinLimit, BelowFloor, Undecided, New
 
 // Finding is the result of comparing one metric of one subject.
 type Finding struct {
-	Kernel string `json:"kernel"` // short name
-	Name   string `json:"name"`   // full name
+	Kernel string `json:"kernel" of:"subject"` // short name
+	Name   string `json:"name" of:"subject"`   // full name
 	// Label is the shortest name that tells the kernel apart from every other in the report, "" where that is Kernel.
-	Label  string        `json:"label,omitempty"`
-	Scope  measure.Scope `json:"scope"`
-	Grid   string        `json:"grid,omitempty"`  // of the head where it has the kernel, else of the base
-	Block  string        `json:"block,omitempty"` // likewise
+	Label  string        `json:"label,omitempty" of:"subject"`
+	Scope  measure.Scope `json:"scope" of:"subject"`
+	Grid   string        `json:"grid,omitempty" of:"subject"`  // of the head where it has the kernel, else of the base
+	Block  string        `json:"block,omitempty" of:"subject"` // likewise
 	Metric string        `json:"metric"`
 	Unit   string        `json:"unit"`
 	// Better is the direction that a rule gives to a metric without one: 1 where higher values are better, -1 where
@@ -60,16 +60,16 @@ type Finding struct {
 
 	Outcome Outcome `json:"outcome"`
 	// Gates is true where a regression of this finding fails the gate.
-	Gates bool `json:"gates"`
+	Gates bool `json:"gates,omitempty"`
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
 	// to matter: one that could cost a sixth of its limit in the workload's GPU time. Where a rule only warns, it is
 	// true of probable harm.
-	Undecided bool `json:"undecided"`
+	Undecided bool `json:"undecided,omitempty"`
 	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or
 	// most runs of the head, lie beyond the limit. Such a gate never passes.
 	Doubted bool `json:"doubted,omitempty"`
 	// Severity is the policy's severity of a regression here: "fail" or "warn". An ignored metric is no finding.
-	Severity string `json:"severity"`
+	Severity string `json:"severity" of:"subject"`
 
 	// Base and Head are the values that are judged, in Unit: Change is Head/Base - 1. Without a judged change they are
 	// medians.
@@ -78,9 +78,9 @@ type Finding struct {
 	Change Number `json:"change"` // relative: 0.05 is +5 %
 	Low    Number `json:"low"`    // interval of Change, at [Report.Confidence]
 	High   Number `json:"high"`
-	P      Number `json:"p"`     // two-sided, corrected for every comparison judged in this gate (Holm)
-	MDE    Number `json:"mde"`   // smallest relative change that this data would show in 80 % of cases
-	Share  Number `json:"share"` // of the workload's GPU time, the larger of base and head
+	P      Number `json:"p"`                  // two-sided, corrected for every comparison judged in this gate (Holm)
+	MDE    Number `json:"mde"`                // smallest relative change that this data would show in 80 % of cases
+	Share  Number `json:"share" of:"subject"` // of the workload's GPU time, the larger of base and head
 	// Cost is the part of a step or run that the change adds to it, or takes away.
 	Cost  Number `json:"cost"`
 	Limit Number `json:"limit"` // largest relative regression allowed
@@ -88,26 +88,28 @@ type Finding struct {
 	// AtMost and AtLeast bound the head's value itself, in Unit; nil where the policy does not.
 	AtMost  *Number `json:"at_most,omitempty"`
 	AtLeast *Number `json:"at_least,omitempty"`
-	Rule    string  `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
-	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
-	// ReasonKey and ReasonArgs are the reason as a [Remark]; Also holds its qualifications and next steps.
+	Rule    string  `json:"rule" of:"subject"` // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+	Reason  string  `json:"reason,omitempty"`  // one sentence: why this outcome, and what would settle it
+	// ReasonKey and ReasonArgs are the reason as a [Remark]; Also holds its qualifications and next steps. ReasonAt
+	// stands for them in JSON: the place of the first finding that is kept for the same reason.
 	ReasonKey  string   `json:"reason_key,omitempty"`
 	ReasonArgs Args     `json:"reason_args,omitempty"`
+	ReasonAt   *int     `json:"reason_at,omitempty"`
 	Also       []Remark `json:"also,omitempty"`
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block), "choice"
 	// (with kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code
 	// generator's numbers), "place" (the only new kernel of its geometry in its range), "role" (same range), "rest"
 	// (all kernels that are gone against all that are new), or "" for added and removed.
-	Match string `json:"match"`
+	Match string `json:"match" of:"subject"`
 	// BaseNames are the full names of the base's kernels in this place, where they differ from Name.
-	BaseNames []string `json:"base_names,omitempty"`
+	BaseNames []string `json:"base_names,omitempty" of:"subject"`
 	// HeadNames are the full names of the head's kernels in it, where they are several.
-	HeadNames []string `json:"head_names,omitempty"`
+	HeadNames []string `json:"head_names,omitempty" of:"subject"`
 	// Recorded is the head's name as the profiler wrote it, where that differs from Name.
-	Recorded string `json:"recorded_name,omitempty"`
+	Recorded string `json:"recorded_name,omitempty" of:"subject"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
-	Role string `json:"role,omitempty"`
+	Role string `json:"role,omitempty" of:"subject"`
 	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (profiled or not), sessions
 	// one after the other; null where a run had none.
 	BaseRuns []Number `json:"base_runs"`
@@ -260,8 +262,7 @@ type Report struct {
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
-	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there
-	// too.
+	// Confidence is the level of every finding's interval.
 	Confidence Number `json:"confidence,omitempty"`
 
 	// Detects is the smallest change that this comparison finds, nil where nothing was judged.
@@ -291,9 +292,9 @@ type Report struct {
 	Patterns []Remark `json:"patterns,omitempty"`
 
 	// Counts and Causes are set where the report is written.
-	Counts   Counts    `json:"counts"`
-	Causes   []Group   `json:"causes,omitempty"` // failing ones first, then by cost
-	Findings []Finding `json:"findings"`         // worst first
+	Counts   Counts   `json:"counts"`
+	Causes   []Group  `json:"causes,omitempty"` // failing ones first, then by cost
+	Findings Findings `json:"subjects"`         // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed
 	// baseline said before the base build was measured.
 	Warnings []string `json:"warnings,omitempty"`
@@ -323,8 +324,8 @@ type Report struct {
 	Workloads []*Report `json:"workloads,omitempty"`
 
 	// HeadSessions holds the sessions of the head, so that accept can store them.
-	HeadSessions []model.Session `json:"head_sessions,omitempty"`
-	// Basis is what the judgement depends on beside them, nil in reports of releases that did not write it.
+	HeadSessions model.SessionList `json:"head_sessions,omitempty"`
+	// Basis is what the judgement depends on beside them.
 	Basis *Basis `json:"basis,omitempty"`
 }
 

@@ -71,9 +71,7 @@ func sides(d *decide.Decision, x *result.Report) {
 
 // differences of the hosts, clocks and versions of the sides, and of their work.
 func differences(d *decide.Decision, x *result.Report) {
-	x.Warn(align.Differences(d.Base, d.Head, d.Policy)...)
-	x.Warn(d.Scaled...)
-	x.Warn(d.Assumed...)
+	x.Warn(slices.Concat(align.Differences(d.Base, d.Head, d.Policy), d.Scaled, d.Assumed)...)
 }
 
 // baseline notes the compared sessions and warns of missing data in them.

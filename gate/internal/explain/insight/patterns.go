@@ -57,9 +57,11 @@ var Patterns = []Pattern{
 	{Key: "synchronising", Means: "the host waits for the GPU, and the GPU then for the host",
 		When: "over 15 % of the step idle in and after synchronising calls", find: synchronising}, // nsys-ai
 	{Key: "synchronising-calls", Means: "the host waits for a stream or for the whole GPU",
-		When: "at least once a step", find: synchronisingCalls}, // rule cuda_api_sync of nsys
+		When: "at least once a step", // rule cuda_api_sync of nsys
+		find: callsOfKind(waitCall, func(c call) result.Reason { return SynchronisingCalls{c} })},
 	{Key: "synchronous-copies", Means: "the host waits in a copy or memset that is not asynchronous",
-		When: "at least once a step", find: synchronousCopies}, // rule cuda_memcpy_sync of nsys
+		When: "at least once a step", // rule cuda_memcpy_sync of nsys
+		find: callsOfKind(copyCall, func(c call) result.Reason { return SynchronousCopies{c} })},
 	{Key: "copy-bottleneck", Means: "copies of one kind take a good part of the step",
 		When: "over 5 % of the step, or of the GPU's work without steps", find: copyBottleneck}, // TraceLens
 	{Key: "many-copies", Means: "copies of one kind that could be one",
@@ -118,10 +120,8 @@ func starving(p result.SummaryPart) bool { return p.Class == attribution.Starved
 
 // drying reports whether the GPU has nothing to do because the host waited for it.
 func drying(p result.SummaryPart) bool {
-	if p.Class == attribution.Blocking.String() {
-		return true
-	}
-	return starving(p) && attribution.Synchronises(measure.ParsePlace(p.Where).CUDA())
+	return p.Class == attribution.Blocking.String() ||
+		starving(p) && attribution.Synchronises(measure.ParsePlace(p.Where).CUDA())
 }
 
 func lowUtilisation(x *result.Summary, line result.Number) []result.Remark {
@@ -151,24 +151,18 @@ var (
 	copyCall = input.Pattern(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
-// callsOfKind are the synchronising calls of a kind that every step makes, or so many of the steps.
-func callsOfKind(x *result.Summary, kind *regexp.Regexp, most result.Number) []result.SummaryValue {
-	return slices.DeleteFunc(slices.Clone(x.Others), func(v result.SummaryValue) bool {
-		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name ||
-			!(v.Value >= most) || !kind.MatchString(v.Name)
-	})
-}
-
-func synchronisingCalls(x *result.Summary, line result.Number) []result.Remark {
-	return measure.Map(callsOfKind(x, waitCall(), line), func(c result.SummaryValue) result.Remark {
-		return result.Say(SynchronisingCalls{call{c.Name, c.Value, c.Role}})
-	})
-}
-
-func synchronousCopies(x *result.Summary, line result.Number) []result.Remark {
-	return measure.Map(callsOfKind(x, copyCall(), line), func(c result.SummaryValue) result.Remark {
-		return result.Say(SynchronousCopies{call{c.Name, c.Value, c.Role}})
-	})
+// callsOfKind finds the synchronising calls of a kind that every step makes, or so many of the steps.
+func callsOfKind(kind func() *regexp.Regexp, reason func(call) result.Reason) func(*result.Summary,
+	result.Number) []result.Remark {
+	return func(x *result.Summary, most result.Number) (out []result.Remark) {
+		for _, v := range x.Others {
+			if x.Recorded.Step != "" && v.Scope == measure.ScopeCall && v.Metric == measure.SyncCalls.Name &&
+				v.Value >= most && kind().MatchString(v.Name) {
+				out = append(out, result.Say(reason(call{v.Name, v.Value, v.Role})))
+			}
+		}
+		return out
+	}
 }
 
 func copiesOf(x *result.Summary) []result.SummaryCopy {

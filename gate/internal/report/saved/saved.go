@@ -39,7 +39,7 @@ func JSON(value any) (string, error) {
 func Lossless(r *result.Report) *result.Report {
 	out := *r
 	out.Schema = cmp.Or(out.Schema, result.Schema)
-	out.Findings = append([]result.Finding{}, out.Findings...)
+	out.Findings = append(result.Findings{}, out.Findings...)
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		f.BaseRuns, f.HeadRuns = append([]result.Number{}, f.BaseRuns...), append([]result.Number{}, f.HeadRuns...)
@@ -91,9 +91,6 @@ func Unpack(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// required are the numbers of a finding that a file must hold: a missing one would be read as zero.
-var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
-
 // Read reads a report that nsgate wrote as JSON or HTML; name is the file in errors. Fields of a later nsgate are
 // ignored. Another schema, trailing data, and a missing or unknown verdict, outcome or number are errors.
 func Read(rd io.Reader, name string) (*result.Report, error) {
@@ -104,7 +101,7 @@ func Read(rd io.Reader, name string) (*result.Report, error) {
 	if data, err = Unpack(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var head outline
+	var head struct{ Schema *string }
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, syntax(name, data, err)
 	}
@@ -119,46 +116,23 @@ func Read(rd io.Reader, name string) (*result.Report, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, syntax(name, data, err)
 	}
-	return r, head.check(r, name)
-}
-
-// outline is the part of a file that tells whether it is a complete report.
-type outline struct {
-	Schema    *string
-	Findings  []map[string]json.RawMessage
-	Workloads []*outline
+	return r, check(r, name)
 }
 
 // check says which part of a report is missing or unknown; name is the file.
-func (o *outline) check(r *result.Report, name string) error {
+func check(r *result.Report, name string) error {
 	for i, w := range r.Workloads {
-		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
+		if w == nil || len(w.Workloads) > 0 {
 			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name,
 				i+1)
 		}
-		if err := o.Workloads[i].check(w, name); err != nil {
+		if err := check(w, name); err != nil {
 			return err
 		}
 	}
-	switch r.Verdict {
-	case result.Pass, result.Fail, result.NoVerdict:
-		if r.Shadow && r.Gate.Way == "" { // of a release that wrote no gate
-			r.Gate.Way = result.InShadow
-		}
-	default:
+	if !slices.Contains([]result.Verdict{result.Pass, result.Fail, result.NoVerdict}, r.Verdict) {
 		return fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
 			name, r.Verdict)
-	}
-	for i, f := range r.Findings {
-		if !slices.Contains(result.Outcomes, f.Outcome) {
-			return fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
-				name, i+1, f.Outcome)
-		}
-		for _, key := range required {
-			if _, ok := o.Findings[i][key]; !ok {
-				return fmt.Errorf("%s: finding %d has no %q; check again to write the report anew", name, i+1, key)
-			}
-		}
 	}
 	if b := r.Basis; b != nil && b.Policy != nil && b.Policy.Check() != nil {
 		return fmt.Errorf("%s: %w: the file was edited; check again to write the report anew", name, b.Policy.Check())
@@ -188,6 +162,8 @@ func contradiction(r *result.Report) string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
+		case !slices.Contains(result.Outcomes, f.Outcome):
+			return fmt.Sprintf("finding %d has no known outcome (%q)", i+1, f.Outcome)
 		case f.Outcome == result.Slower && f.Gates && r.Verdict != result.Fail:
 			return fmt.Sprintf("its verdict is %s, and finding %d, which gates, is slower", r.Verdict, i+1)
 		case f.Doubted && r.Verdict == result.Pass:
