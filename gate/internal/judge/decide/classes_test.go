@@ -998,7 +998,9 @@ func sectionCases(tb testing.TB) (out []classCase) {
 	// Twice the GPU time after the steps, 2 % of that of the run, are no part of the work that the steps did before.
 	tailOf := func(r *rand.Rand, s *model.Session) {
 		steps := values(s, measure.Steps, measure.GPUTime)
-		put(s, measure.After, measure.GPUTime, func(i int) float64 { return 0.02 * steps[i] * (1 + 0.001*r.NormFloat64()) })
+		put(s, measure.After, measure.GPUTime, func(i int) float64 {
+			return 0.02 * steps[i] * (1 + 0.001*r.NormFloat64())
+		})
 	}
 	later := inAll("GPU time after the steps +90 %", "", kernelRelations(tb), mustFail,
 		func(_ *rand.Rand, s *model.Session) { scale(s, measure.After, measure.GPUTime, 1.9) }, tailOf)
