@@ -694,13 +694,15 @@ func TestRemoved(t *testing.T) {
 		{"journal of two runners", `rm -f ../tmp/nsgate-*/journal`, []string{"--unprofiled", "2"}, 3, `NO VERDICT`},
 		{"journal that is a pipe", `for d in ../tmp/nsgate-*; do rm -f $d/journal; mkfifo $d/journal; done`, nil, 3,
 			`NO VERDICT`},
-		{"journal of two runners that is a pipe", `for d in ../tmp/nsgate-*; do rm -f $d/journal; mkfifo $d/journal; done`,
+		{"journal of two runners that is a pipe",
+			`for d in ../tmp/nsgate-*; do rm -f $d/journal; mkfifo $d/journal; done`,
 			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
 		{"journal that is a directory", `for d in ../tmp/nsgate-*; do rm -rf $d/journal; mkdir $d/journal; done`,
 			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
 		{"journal that is a link", `for d in ../tmp/nsgate-*; do rm -f $d/journal; ln -s /dev/zero $d/journal; done`,
 			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
-		{"journal that has no end", `for d in ../tmp/nsgate-*; do dd if=/dev/zero of=$d/journal bs=1M count=300 2>&-; done`,
+		{"journal that has no end",
+			`for d in ../tmp/nsgate-*; do dd if=/dev/zero of=$d/journal bs=1M count=300 2>&-; done`,
 			[]string{"--unprofiled", "2"}, 3, `NO VERDICT`},
 		{"private directory that is moved", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done`, nil, 3, private},
 		{"private directory that is moved by the unprofiled run", `test -n "$NSYS_PROFILING_SESSION_ID" ||
@@ -750,7 +752,8 @@ func TestReplaced(t *testing.T) {
 		w.gone()
 	}
 	// A killed nsgate leaves a directory with another name to its guard.
-	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done; `+waits)
+	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c",
+		`for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done; `+waits)
 	w.until("the run", func() bool { return w.exists("pid") })
 	j.cmd.Process.Kill()
 	j.wait()

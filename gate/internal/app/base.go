@@ -118,7 +118,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 			return build, remove, err
 		}
 	}
-	build.Dir, err = tree.Counterpart(build.Dir)
+	build.Dir, err = tree.Counterpart(tree.Root(), build.Dir)
 	return build, remove, err
 }
 

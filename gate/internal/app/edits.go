@@ -111,7 +111,8 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 func (r *Review) Before(ctx context.Context, files []string) (text string, known bool) {
 	for _, file := range slices.DeleteFunc(slices.Clone(files), func(file string) bool { return file == "" }) {
 		name := git.Within(r.repository.Top, file)
-		if r.base == "" || name == "" || r.repository.Genuine(ctx, r.base, name) != nil {
+		_, err := r.repository.Genuine(ctx, r.base, name)
+		if r.base == "" || name == "" || err != nil {
 			return "", false
 		}
 		if text, err := r.repository.Output(ctx, "cat-file", "blob", r.base+":"+name); err == nil {
@@ -151,7 +152,7 @@ func editsOf(ctx context.Context, in git.Repository, base string, names []string
 	if len(own) == 0 {
 		return edits, nil
 	}
-	if err := in.Genuine(ctx, base, own...); err != nil {
+	if _, err := in.Genuine(ctx, base, own...); err != nil {
 		return nil, err
 	}
 	changed, err := in.Changed(ctx, base, own...)

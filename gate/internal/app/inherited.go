@@ -143,12 +143,9 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	if err := in.mentioned(dir, command, set); err != nil {
 		return err
 	}
-	words := w.Command
+	filesOf(dir, w.Command, set)
 	if w.Server != nil {
-		words = slices.Concat(words, w.Server.Command)
-	}
-	if err := filesOf(dir, words, set); err != nil {
-		return err
+		filesOf(dir, w.Server.Command, set)
 	}
 	in.inherited = prints(set)
 	text, err := json.Marshal([]any{w, more, set})
@@ -235,29 +232,26 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// filesOf adds to settings the hashes of the files that words of a command name: its program, a script, data. Large ones
-// count by size and time.
-func filesOf(dir string, words []string, to map[string]string) error {
+// filesOf adds to settings the hashes of the files that words of a command name: its program, a script, data. A large
+// one counts by its beginning, size and time.
+func filesOf(dir string, words []string, to map[string]string) {
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
 	for name := range strings.FieldsFuncSeq(strings.Join(words, " "), separates) {
 		program, _ := exec.LookPath(name)
 		for _, file := range []string{program, name, filepath.Join(dir, name)} {
-			info, err := os.Stat(file)
-			if err != nil || !info.Mode().IsRegular() {
-				continue
+			f, err := input.Open(file)
+			if err != nil {
+				continue // it names none
 			}
-			is := fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-			if info.Size() <= mostSearched {
-				sum, err := input.Hash(input.Open(file))
-				if err != nil {
-					return err
-				}
-				is = hex.EncodeToString(sum)
+			sum := sha256.New()
+			n, _ := io.Copy(sum, io.LimitReader(f, mostSearched))
+			if info, err := f.Stat(); err == nil && n == mostSearched {
+				fmt.Fprint(sum, info.Size(), info.ModTime().UnixNano())
 			}
-			to["file "+name] += is + " "
+			f.Close()
+			to["file "+name] += hex.EncodeToString(sum.Sum(nil))
 		}
 	}
-	return nil
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.

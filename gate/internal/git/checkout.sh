@@ -2,13 +2,13 @@
 # Makes DIR a repository of its own in which a commit of the one around TOP is checked out, with the commits and tags of
 # its history: the base of nsgate check --base-ref, of bisect, and of .github/base.
 #
-# sh checkout.sh TOP COMMIT DIR [SETTING]
+# sh checkout.sh TOP COMMIT DIR [-c SETTING]
 #
 # Code of the change can have run around TOP before. git index-pack computes the names of all objects anew, because
 # others may stand under them there. No filter, attribute, hook, graft or other setting of TOP counts; addresses of
 # submodules and of origin are taken along. SETTING is one more of git around TOP, such as safe.directory.
 set -eu
-top=$1 commit=$2 dir=$3 setting=${4:-core.quotePath=false}
+top=$1 commit=$2 dir=$3 setting=${5:-core.quotePath=false}
 export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null GIT_NO_LAZY_FETCH=1 GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0
 from() {
   GIT_ALLOW_PROTOCOL=none git -C "$top" -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.commitGraph=false \

@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -17,45 +16,22 @@ type File struct {
 
 // Files reads the regular files of a directory of a commit, as they are stored: no filter and no line end is applied.
 // dir is relative to the current directory.
-func Files(ctx context.Context, commit, dir string) ([]File, error) {
-	tree := commit + ":./" + strings.TrimPrefix(dir, "./")
-	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
-	if err != nil {
-		return nil, err
-	}
+func Files(ctx context.Context, commit, dir string) (files []File, err error) {
 	r, err := Open(ctx, Top(""))
 	if err != nil {
 		return nil, err
 	}
-	if err = r.Genuine(ctx, commit, Within(r.Top, dir)); err != nil {
+	objects, err := r.Genuine(ctx, commit, Within(r.Top, dir))
+	if err != nil {
 		return nil, err
 	}
-	var files []File
-	var ids []string
-	total := 0
+	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit+":./"+strings.TrimPrefix(dir, "./"))
 	for row := range strings.SplitSeq(listed, "\x00") {
-		head, name, ok := strings.Cut(row, "\t")
+		head, name, _ := strings.Cut(row, "\t")
 		cells := strings.Fields(head)
-		if !ok || len(cells) != 4 || cells[1] != "blob" || !strings.HasPrefix(cells[0], "100") { // 120000 is a link
-			continue
+		if len(cells) == 3 && cells[1] == "blob" && strings.HasPrefix(cells[0], "100") { // 120000 is a link
+			files = append(files, File{name, []byte(objects[cells[2]])})
 		}
-		size, err := strconv.Atoi(cells[3])
-		if err != nil {
-			return nil, fmt.Errorf("git: %q is no size", cells[3])
-		}
-		total += size
-		if total > maxOutput {
-			return nil, fmt.Errorf("%s holds more than %d MB", dir, maxOutput>>20)
-		}
-		files = append(files, File{Name: name})
-		ids = append(ids, cells[2])
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	stored, err := objects(ctx, Command(ctx, "", "cat-file", "--batch"), ids)
-	for i, o := range stored {
-		files[i].Text = []byte(o.text)
 	}
 	return files, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -49,30 +50,34 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
 }
 
-// Genuine is an error where a commit, or a directory or file of it that leads to a name or lies below one, is another
-// object than its hash says: git does not compare them, and whoever writes to the repository can replace one.
-func (r Repository) Genuine(ctx context.Context, commit string, files ...string) error {
+// Genuine reads a commit, and the directories and files of it that lead to some names or lie below them, by their
+// hashes. It is an error where one is another object than its hash says: git does not compare them, and whoever writes
+// to the repository can replace one.
+func (r Repository) Genuine(ctx context.Context, commit string, files ...string) (map[string]string, error) {
 	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit, "--"},
 		files)...)
-	names := []string{commit, commit + "^{tree}"}
+	names := []string{commit + "^{commit}", commit + "^{tree}"}
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.Fields(row); len(cells) > 2 && cells[1] != "commit" { // a submodule
 			names = append(names, cells[2])
 		}
 	}
 	stored, failed := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
+	texts := map[string]string{}
 	for i, o := range stored {
+		texts[o.id] = o.text
 		if (o.kind == "commit") != (i == 0) || idOf(o) != o.id {
-			return fmt.Errorf("git: %s %s is not the object of that name", o.kind, names[i])
+			return nil, fmt.Errorf("git: %s %s is not the object of that name", o.kind, names[i])
 		}
 	}
-	return cmp.Or(err, failed)
+	return texts, cmp.Or(err, failed)
 }
 
 func idOf(o object) string {
-	text := fmt.Appendf(nil, "%s %d\x00%s", o.kind, len(o.text), o.text)
+	sum := sha1.New()
 	if len(o.id) == 2*sha256.Size {
-		return fmt.Sprintf("%x", sha256.Sum256(text))
+		sum = sha256.New()
 	}
-	return fmt.Sprintf("%x", sha1.Sum(text))
+	fmt.Fprintf(sum, "%s %d\x00%s", o.kind, len(o.text), o.text)
+	return hex.EncodeToString(sum.Sum(nil))
 }

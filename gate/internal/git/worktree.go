@@ -2,10 +2,12 @@ package git
 
 import (
 	"context"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -151,14 +153,12 @@ var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?` +
 
 // stored reports whether an object is a Git LFS pointer that stands for a file.
 func stored(ctx context.Context, top string, options []string, id, name string) bool {
-	options = append(slices.Clip(options), "cat-file")
-	size, err := Output(ctx, top, append(slices.Clip(options), "-s", id)...)
-	if n, _ := strconv.Atoi(size); err != nil || n == 0 || n > 1024 {
+	all, err := objects(ctx, Command(ctx, top, append(slices.Clip(options), "cat-file", "--batch")...), []string{id})
+	if err != nil || len(all[0].text) > 1024 {
 		return false
 	}
-	text, err := Output(ctx, top, append(options, "blob", id)...)
-	m := pointer().FindStringSubmatch(text + "\n")
-	if err != nil || m == nil {
+	m := pointer().FindStringSubmatch(all[0].text + "\n")
+	if m == nil {
 		return false
 	}
 	f, err := input.OpenOwn(filepath.Join(top, filepath.FromSlash(name)))
@@ -259,4 +259,16 @@ func Patch(ctx context.Context, dir string) (string, error) {
 		return out + "\n", nil
 	}
 	return out, err
+}
+
+//go:embed checkout.sh
+var checkout string
+
+// Checkout is a command that makes dir a repository of its own in which a commit of the one around top is checked out:
+// the script says how. Nothing that the repository around top configures runs.
+func Checkout(ctx context.Context, top, commit, dir string) *exec.Cmd {
+	args := []string{"-c", checkout, "sh", top, commit, dir}
+	cmd := exec.CommandContext(ctx, "sh", append(args, exempt(top)...)...)
+	cmd.Env = Command(ctx, top).Env
+	return cmd
 }

@@ -60,15 +60,15 @@ func NewPrivate(self string) (_ *Private, err error) {
 	}
 	p := &Private{Path: filepath.Join(tmp, Prefix+rand.Text()), owner: owner{Boot: bootID()}}
 	p.watch(self) // before there is something to leave behind
-	if err := os.Mkdir(p.Path, 0o700); err != nil {
-		p.dismiss(true)
-		return nil, PrivateError(err)
-	}
 	defer func() {
 		if err != nil {
 			p.Close()
 		}
 	}()
+	if err := os.Mkdir(p.Path, 0o700); err != nil {
+		p.Path = "" // nothing is to be removed
+		return nil, PrivateError(err)
+	}
 	// The lock comes first: a directory that says who owns it and is not locked has lost its owner.
 	if p.Lock, err = lockDir(p.Path, true); err == nil {
 		if err := p.say(); err != nil {
@@ -139,21 +139,17 @@ func (p *Private) watch(self string) {
 // Close removes the directory and sends the guard home.
 func (p *Private) Close() error {
 	err := removePrivate(p.Path, p.Lock, p.owner)
-	p.dismiss(err == nil)
-	if p.Lock != nil {
-		p.Lock.Close()
-	}
-	return err
-}
-
-func (p *Private) dismiss(done bool) {
 	if p.guard != nil {
-		p.Done = done
+		p.Done = err == nil
 		p.tell()
 		p.lifeline.Close()
 		p.guard.Wait()
 		tools.ended(p.guard)
 	}
+	if p.Lock != nil {
+		p.Lock.Close()
+	}
+	return err
 }
 
 // InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed
@@ -267,7 +263,7 @@ func Sweep() {
 }
 
 // removePrivate removes a private directory. It can be killed at any point: the owner file goes last. A link in its
-// place is removed, and nothing behind it; where the directory itself is open and has another name now, it goes as well.
+// place is removed, and nothing behind it; an open directory that has another name by now goes as well.
 func removePrivate(dir string, open io.Closer, o owner) error {
 	if at := moved(open, dir); at != "" {
 		removeAll(at)
@@ -287,22 +283,18 @@ func removePrivate(dir string, open io.Closer, o owner) error {
 // moved is the new name of an open directory, "" where it still has the old one or is gone.
 func moved(open io.Closer, old string) string {
 	d, _ := open.(*os.File)
-	info, err := d.Stat()
-	if err != nil {
-		return ""
-	}
+	info, err1 := d.Stat()
 	at, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", d.Fd()))
-	if now, err := os.Lstat(at); err != nil || at == old || !os.SameFile(info, now) {
+	now, err2 := os.Lstat(at)
+	if err1 != nil || err2 != nil || at == old || !os.SameFile(info, now) {
 		return ""
 	}
 	return at
 }
 
-const maxOwner = 64 << 10 // bytes of the file of an owner
-
-// readOwner is the owner of a private directory, not ok where it says none.
+// readOwner is the owner of a private directory, not ok where it says none within 64 kB.
 func readOwner(dir string) (o owner, ok bool) {
-	text, err := input.Read(ownerIn(dir), maxOwner)
+	text, err := input.Read(ownerIn(dir), 64<<10)
 	ok = err == nil && json.Unmarshal(text, &o) == nil
 	return o, ok
 }

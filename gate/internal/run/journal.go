@@ -54,14 +54,10 @@ func (j *journal) until(ctx context.Context, said func() bool) bool {
 	return true
 }
 
-// next returns the lines that were added since the last call. A line of 16 MB or more is none of the runner's.
+// next returns the lines that were added since the last call.
 func (j *journal) next() []line {
-	const most = 16 << 20
-	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, most))
+	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, 1<<40))
 	j.offset += int64(len(added))
-	if len(j.rest) >= most {
-		j.rest = nil
-	}
 	j.rest = append(j.rest, added...)
 	var lines []line
 	for {

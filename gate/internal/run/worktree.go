@@ -103,16 +103,17 @@ func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 // repository is not touched.
 type Worktree struct {
 	*Revision
-	private *proc.Private
+	*proc.Private
 }
 
 // CommandLine is the last command line of Checkout. XXXXXX stands for the unique part of the directory.
 func (r *Revision) CommandLine() []string {
 	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
-	return []string{"git", "-C", w.root(), "checkout", "--quiet", "--detach", r.Commit}
+	return []string{"git", "-C", w.Root(), "checkout", "--quiet", "--detach", r.Commit}
 }
 
-func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
+// Root is the directory of the checkout.
+func (w *Worktree) Root() string { return filepath.Join(w.Path, "nsgate-base") }
 
 // Checkout makes a repository of the revision, with its submodules where it has some; the caller closes it. What git
 // cannot do is a *measure.Refusal, a cancelled ctx is its cause.
@@ -130,22 +131,17 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	cmd, complaint := git.Checkout(ctx, r.top, r.Commit, w.root()), proc.Output{}
+	cmd, complaint := git.Checkout(ctx, r.top, r.Commit, w.Root()), proc.Output{}
 	cmd.Stderr = &complaint
 	err = finish(cmd, private)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, model.Refuse(model.BaseCheckout, "see whether git clone works by hand, or "+ownBase,
 			"the base %s cannot be checked out: %s", r.Ref, cmp.Or(said(complaint.String()), err.Error()))
 	}
 	return w, nil
-}
-
-// Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
-func (w *Worktree) Counterpart(dir string) (string, error) {
-	return w.Revision.Counterpart(w.root(), dir)
 }
 
 // Counterpart is the directory of a checkout of this revision that corresponds to one of the user's ("" is the
@@ -173,7 +169,7 @@ type BuildError struct {
 // Build runs a shell command in the counterpart of the current directory and leaves none of its processes behind. A
 // command that fails is a *[BuildError], a cancelled ctx is its cause.
 func (w *Worktree) Build(ctx context.Context, command string) error {
-	dir, err := w.Counterpart("")
+	dir, err := w.Counterpart(w.Root(), "")
 	if err != nil {
 		return err
 	}
@@ -181,7 +177,7 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	cmd.Dir, cmd.Env = dir, git.Environment()
 	var out proc.Output
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := finish(cmd, w.private); err != nil {
+	if err := finish(cmd, w.Private); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -191,9 +187,6 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	}
 	return nil
 }
-
-// Close removes the worktree.
-func (w *Worktree) Close() error { return w.private.Close() }
 
 // finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely:
 // git then takes back what it has begun.

@@ -78,7 +78,7 @@ func TestCheckout(t *testing.T) {
 	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
 	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, ".git", "index"))
 	w := checkout(t, "main~1")
-	if info, err := os.Stat(w.private.Path); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(w.Path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the private directory has mode %v, want 0700 (%v)", info.Mode(), err)
 	}
 	err := w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)
@@ -86,7 +86,7 @@ func TestCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, where := range []string{"", ".", filepath.Join(dir, "sub")} {
-		at, err := w.Counterpart(where)
+		at, err := w.Counterpart(w.Root(), where)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,12 +94,12 @@ func TestCheckout(t *testing.T) {
 			t.Errorf("counterpart of %q: built from %q, want the base (%v)", where, text, err)
 		}
 	}
-	if _, err := w.Counterpart(t.TempDir()); err == nil {
+	if _, err := w.Counterpart(w.Root(), t.TempDir()); err == nil {
 		t.Error("a directory outside the checkout has a counterpart")
 	}
 	os.Mkdir(filepath.Join(dir, "new"), 0o755)
 	var refusal *model.Refusal
-	if _, err := w.Counterpart(filepath.Join(dir, "new")); !errors.As(err, &refusal) {
+	if _, err := w.Counterpart(w.Root(), filepath.Join(dir, "new")); !errors.As(err, &refusal) {
 		t.Errorf("a directory that the base does not have: %v is no refusal", err)
 	}
 	os.Remove(filepath.Join(dir, "new"))
@@ -143,7 +143,8 @@ func TestCheckoutSubmodules(t *testing.T) {
 			" && git clone -q "+outer+" ../clone")
 	clone := filepath.Join(filepath.Dir(outer), "clone")
 	t.Chdir(clone)
-	shell(t, clone, "git config submodule.lib.update '!echo x >lib/sub/version; touch "+filepath.Dir(outer)+"/ran; true'")
+	shell(t, clone, "git config submodule.lib.update '!echo x >lib/sub/version; touch "+
+		filepath.Dir(outer)+"/ran; true'")
 	config := shell(t, clone, "cat .git/config; ls .git")
 	w := checkout(t, "HEAD")
 	if err := w.Build(t.Context(), "grep head lib/sub/version"); err != nil {
@@ -199,7 +200,7 @@ func TestBuildCancelled(t *testing.T) {
 			go func() {
 				until := time.Now().Add(10 * time.Second)
 				for ; time.Now().Before(until); time.Sleep(time.Millisecond) {
-					if _, err := os.Stat(filepath.Join(w.root(), "sub", "built")); err == nil {
+					if _, err := os.Stat(filepath.Join(w.Root(), "sub", "built")); err == nil {
 						break
 					}
 				}
@@ -274,12 +275,12 @@ func TestRemovePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As far as it may have come.
-	if err := os.RemoveAll(w.root()); err != nil && os.Geteuid() == 0 {
+	if err := os.RemoveAll(w.Root()); err != nil && os.Geteuid() == 0 {
 		t.Fatal(err)
 	}
-	w.private.Lock.Close()
+	w.Lock.Close()
 	proc.Sweep()
-	if _, err := os.Stat(w.private.Path); err == nil {
+	if _, err := os.Stat(w.Path); err == nil {
 		t.Error("the private directory is still there")
 	}
 }
@@ -304,17 +305,25 @@ var forgeries = map[string]string{
 	"graft":       `mkdir -p .git/info; git rev-parse main >.git/info/grafts`,
 	"filter of the checkout": `git config filter.x.smudge "sed s/base/head/"; mkdir -p .git/info
 		echo '* filter=x' >.git/info/attributes`,
-	"line ends":            `git config core.autocrlf true; git config core.eol crlf`,
-	"line ends by names":   `mkdir -p .git/info; echo '* text eol=crlf' >.git/info/attributes`,
-	"encoding":             `mkdir -p .git/info; echo '* text working-tree-encoding=UTF-16' >.git/info/attributes`,
-	"attributes elsewhere": `echo '* text eol=crlf' >../attributes; git config core.attributesFile "$PWD/../attributes"`,
-	"sparse checkout":      `git config core.sparseCheckout true; mkdir -p .git/info; echo /staged >.git/info/sparse-checkout`,
-	"sparse by worktree":   `git config extensions.worktreeConfig true; git config --worktree core.sparseCheckout true; mkdir -p .git/info; echo /no >.git/info/sparse-checkout`,
-	"hook of the checkout": `printf '#!/bin/sh\necho head >sub/version\n' >.git/hooks/post-checkout; chmod 755 .git/hooks/post-checkout`,
-	"directory of hooks":   `mkdir ../h; printf '#!/bin/sh\necho head >sub/version\n' >../h/post-checkout; chmod 755 ../h/post-checkout; git config core.hooksPath "$PWD/../h"`,
-	"watch of files":       `printf '#!/bin/sh\necho head >sub/version\n' >../w; chmod 755 ../w; git config core.fsmonitor "$PWD/../w"`,
-	"graph of commits":     `git commit-graph write --reachable; cd .git/objects/info; chmod u+w commit-graph; tr '\000' '\001' <commit-graph >g; mv -f g commit-graph`,
-	"template of the checkout": `mkdir -p ../t/hooks; printf '#!/bin/sh\necho head >sub/version\n' >../t/hooks/post-checkout
+	"line ends":          `git config core.autocrlf true; git config core.eol crlf`,
+	"line ends by names": `mkdir -p .git/info; echo '* text eol=crlf' >.git/info/attributes`,
+	"encoding":           `mkdir -p .git/info; echo '* text working-tree-encoding=UTF-16' >.git/info/attributes`,
+	"attributes elsewhere": `echo '* text eol=crlf' >../attributes
+		git config core.attributesFile "$PWD/../attributes"`,
+	"sparse checkout": `git config core.sparseCheckout true; mkdir -p .git/info
+		echo /staged >.git/info/sparse-checkout`,
+	"sparse by worktree": `git config extensions.worktreeConfig true
+		git config --worktree core.sparseCheckout true; mkdir -p .git/info; echo /no >.git/info/sparse-checkout`,
+	"hook of the checkout": `printf '#!/bin/sh\necho head >sub/version\n' >.git/hooks/post-checkout
+		chmod 755 .git/hooks/post-checkout`,
+	"directory of hooks": `mkdir ../h; printf '#!/bin/sh\necho head >sub/version\n' >../h/post-checkout
+		chmod 755 ../h/post-checkout; git config core.hooksPath "$PWD/../h"`,
+	"watch of files": `printf '#!/bin/sh\necho head >sub/version\n' >../w; chmod 755 ../w
+		git config core.fsmonitor "$PWD/../w"`,
+	"graph of commits": `git commit-graph write --reachable; cd .git/objects/info; chmod u+w commit-graph
+		tr '\000' '\001' <commit-graph >g; mv -f g commit-graph`,
+	"template of the checkout": `mkdir -p ../t/hooks
+		printf '#!/bin/sh\necho head >sub/version\n' >../t/hooks/post-checkout
 		chmod 755 ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"`,
 }
 
@@ -329,8 +338,9 @@ func TestForgeries(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			dir := filepath.Join(t.TempDir(), "checkout")
-			shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir sub && echo base >sub/version &&
-				git add . && git commit -q -m base && echo head >sub/version && git commit -q -a -m head`)
+			shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir sub
+				echo base >sub/version && git add . && git commit -q -m base
+				echo head >sub/version && git commit -q -a -m head`)
 			t.Chdir(dir)
 			r, err := FindRevision(t.Context(), "main~1")
 			if err != nil {
@@ -343,7 +353,7 @@ func TestForgeries(t *testing.T) {
 				return
 			}
 			defer w.Close()
-			if text, err := os.ReadFile(filepath.Join(w.root(), "sub", "version")); string(text) != "base\n" {
+			if text, err := os.ReadFile(filepath.Join(w.Root(), "sub", "version")); string(text) != "base\n" {
 				t.Errorf("the base holds %q, %v", text, err)
 			}
 		})
@@ -391,13 +401,13 @@ func TestCheckoutHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err := r.Checkout(t.Context()); err == nil || !strings.Contains(err.Error(), "a file of Git LFS is not that") {
+	if _, err := r.Checkout(t.Context()); err == nil || !strings.Contains(err.Error(), "of Git LFS is not that") {
 		t.Errorf("another file of Git LFS: %v", err)
-		w.Close()
 	}
 	t.Chdir(filepath.Join(filepath.Dir(dir), "shallow"))
 	w = checkout(t, "HEAD~1")
-	if err := w.Build(t.Context(), `test "$(git rev-list --count HEAD)" = 1 && test "$(cat large)" = large`); err != nil {
+	err = w.Build(t.Context(), `test "$(git rev-list --count HEAD)" = 1 && test "$(cat large)" = large`)
+	if err != nil {
 		t.Error(err)
 	}
 }

@@ -155,9 +155,7 @@ var functions = []filter.Function{
 	// normal: a name in the spelling of names.txt
 	ofText("normal", func(name string) any { return normal(name) }),
 	ofText("known_names", func(string) any { return knownNames() }),
-	ofText("words", func(text string) any {
-		return measure.Map(strings.Fields(text), func(w string) any { return w })
-	}),
+	ofText("words", func(s string) any { return measure.Map(strings.Fields(s), func(w string) any { return w }) }),
 	ofText("quoted", func(text string) any { return measure.Quote(text) }),
 	{Name: "tests", Arguments: 2, Call: tests},
 }

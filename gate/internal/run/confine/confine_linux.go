@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -121,31 +120,24 @@ func Self(l Limits) error {
 		seconds := uint64(l.CPU.Seconds())
 		unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds + 5})
 	}
-	// The second line behind the filter of system calls. It closes the environment and memory of other processes in
-	// /proc as well, which that filter cannot tell from files.
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	err := landlock.V8.BestEffort().Restrict(landlock.RODirs("/"))
-	if errno != 0 || version == 0 {
-		err = errors.New("the kernel has no Landlock, so that they show the environment of other processes")
-	}
-	powers := powerless()
-	return cmp.Or(restrict(), err, powers)
+	// The second line behind the filter of system calls, which cannot tell environments of processes in /proc from
+	// files. Where the kernel has more than version 1, it does more.
+	err := landlock.V1.Restrict(landlock.RODirs("/"))
+	landlock.V8.BestEffort().Restrict(landlock.RODirs("/"))
+	return cmp.Or(err, powerless(), restrict())
 }
 
 // powerless takes the rights of root from this process but those to read files: CAP_PERFMON reads other processes
 // despite Landlock.
 func powerless() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var rights [2]unix.CapUserData
-	if err := unix.Capget(&head, &rights[0]); err != nil {
-		return err
+	for _, kept := range []uint32{1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH, 0} {
+		rights := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+		_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)),
+			uintptr(unsafe.Pointer(&rights[0])), 0)
+		if errno == 0 {
+			return nil
+		}
 	}
-	const reading = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
-	held := rights[0].Permitted & reading
-	rights = [2]unix.CapUserData{{Effective: held, Permitted: held}}
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&rights[0])), 0)
-	if errno != 0 {
-		return fmt.Errorf("it keeps the rights of root: %w", errno)
-	}
-	return nil
+	return errors.New("it keeps the rights of root")
 }
