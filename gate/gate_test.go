@@ -14,16 +14,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/command"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
-
-// number is a number of JSON, NaN for null.
-func number(x *float64) float64 {
-	if x == nil {
-		return math.NaN()
-	}
-	return *x
-}
 
 // compared is the decision of nsgate compare, with the warnings of its report.
 func compared(t *testing.T, base, head string) *gate.Decision {
@@ -36,14 +29,7 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 		Undecided bool
 		Reason    string
 		Warnings  []string
-		Findings  []struct {
-			Scope                           gate.Scope
-			Name, Grid, Block, Metric, Unit string
-			Outcome                         gate.Outcome
-			Reason                          string
-			Gates                           bool
-			Base, Head, Change, Low, High   *float64
-		}
+		Findings  result.Findings `json:"subjects"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, messages.Bytes())
@@ -51,11 +37,11 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 	d := &gate.Decision{Verdict: r.Verdict, Undecided: r.Undecided, Reason: r.Reason, Warnings: r.Warnings}
 	for _, f := range r.Findings {
 		d.Findings = append(d.Findings, gate.Finding{
-			Subject: gate.Subject{Scope: f.Scope, Name: f.Name, Grid: f.Grid, Block: f.Block},
+			Subject: gate.Subject{Scope: gate.Scope(f.Scope), Name: f.Name, Grid: f.Grid, Block: f.Block},
 			Metric:  f.Metric, Unit: f.Unit,
-			Baseline: number(f.Base), Head: number(f.Head), Change: number(f.Change), Low: number(f.Low),
-			High:    number(f.High),
-			Outcome: f.Outcome, Fails: f.Outcome == gate.Slower && f.Gates, Reason: f.Reason,
+			Baseline: float64(f.Base), Head: float64(f.Head), Change: float64(f.Change), Low: float64(f.Low),
+			High:    float64(f.High),
+			Outcome: gate.Outcome(f.Outcome), Fails: f.Outcome == result.Slower && f.Gates, Reason: f.Reason,
 		})
 	}
 	return d

@@ -1,14 +1,20 @@
 package command_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +143,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			return full(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit,
-			"forge": forge, "valid": valid, "jax": jax, "port": port, "gone": gone},
+			"unpacked": unpacked, "forge": forge, "valid": valid, "jax": jax, "port": port, "gone": gone},
 	}
 }
 
@@ -253,5 +259,26 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 		if (len(entries) == 0) == neg {
 			ts.Fatalf("%s has %d entries", dir, len(entries))
 		}
+	}
+}
+
+// unpacked lists the sessions in saved reports, so that a script can edit them.
+func unpacked(ts *testscript.TestScript, _ bool, files []string) {
+	packed := regexp.MustCompile(`"head_sessions": ?"([^"]*)"`)
+	for _, file := range files {
+		file = ts.MkAbs(file)
+		text, err := os.ReadFile(file)
+		ts.Check(err)
+		text = packed.ReplaceAllFunc(text, func(field []byte) []byte {
+			in := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed.FindSubmatch(field)[1]))
+			z, err := gzip.NewReader(in)
+			ts.Check(err)
+			list, err := io.ReadAll(z)
+			ts.Check(err)
+			return append([]byte(`"head_sessions": `), list...)
+		})
+		var out bytes.Buffer
+		ts.Check(json.Indent(&out, text, "", "  "))
+		ts.Check(os.WriteFile(file, out.Bytes(), 0o600))
 	}
 }

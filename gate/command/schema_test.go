@@ -365,7 +365,7 @@ func TestWrittenSchemas(t *testing.T) {
 		needed []string
 	}{
 		"calibration": {"calibration/*.json", []string{"schema", "sound", "gates", "plan"}},
-		"report":      {"*.json", []string{"schema", "verdict", "findings", "counts"}},
+		"report":      {"*.json", []string{"schema", "verdict", "subjects", "counts"}},
 		"summary":     {"summary/*.json", []string{"schema", "recorded", "kernels"}},
 	} {
 		files, err := filepath.Glob("../../gate/internal/report/testdata/" + x.files)

@@ -352,8 +352,11 @@ func (l SessionList) MarshalJSON() ([]byte, error) {
 	return text, err
 }
 
-// UnmarshalJSON refuses more than 128 MiB.
+// UnmarshalJSON reads a plain list too. It refuses more than 128 MiB.
 func (l *SessionList) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte{'['}) {
+		return json.Unmarshal(text, (*[]Session)(l))
+	}
 	var packed, list []byte
 	err := json.Unmarshal(text, &packed)
 	z, damaged := gzip.NewReader(bytes.NewReader(packed))

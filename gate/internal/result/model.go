@@ -260,10 +260,9 @@ type Report struct {
 	OneGPU bool   `json:"one_gpu,omitempty"`
 	Apart  Number `json:"apart,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
-	Alpha  Number `json:"alpha"`
-	Family int    `json:"family"`
-	// Confidence is the level of every finding's interval.
-	Confidence Number `json:"confidence,omitempty"`
+	Alpha      Number `json:"alpha"`
+	Family     int    `json:"family"`
+	Confidence Number `json:"confidence,omitempty"` // level of every finding's interval
 
 	// Detects is the smallest change that this comparison finds, nil where nothing was judged.
 	Detects *Detects `json:"detects,omitempty"`

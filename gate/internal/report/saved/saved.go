@@ -68,11 +68,9 @@ func Pack(saved string) string {
 // maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. 10,000 kernels take 29 MB.
 var maxReport int64 = 128 << 20
 
-var isPage = input.Pattern(`(?i)^\s*<!doctype html`)
-
 // Unpack returns the JSON form in a page, or data itself where it is no page.
 func Unpack(data []byte) ([]byte, error) {
-	if !isPage().Match(data[:min(len(data), 64)]) {
+	if !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 64)])), []byte("<!doctype html")) {
 		return data, nil
 	}
 	_, rest, ok := bytes.Cut(data, []byte(packedBegin))
