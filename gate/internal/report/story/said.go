@@ -43,7 +43,11 @@ func (v *Story) Says() (first, last []Said) {
 		if v.Report.ReasonKey == result.KeyUndecided {
 			next.Label = "Settle"
 		}
-		first = []Said{next, {Label: "Also", Lines: v.suspects(), Apart: true}}
+		why := Said{Label: "Why"}
+		if v.headed != nil {
+			why.Lines = v.headed.Evidence
+		}
+		first = []Said{why, next, {Label: "Also", Lines: v.suspects(), Apart: true}}
 	case v.Report.Verdict == result.Fail:
 		why := Said{Label: "Why", Lines: []string{v.Reason}, Apart: true}
 		where, also := Said{Label: "Where"}, Said{Label: "Also"}
