@@ -16,7 +16,7 @@ type unmet struct {
 	metric  measure.Metric // that it names in full, the zero value for none
 	idle    bool           // another workload of the policy may have what it is about
 	refused bool           // the profiler of the head had to measure the metric: nothing is judged
-	says    result.Remark  // what is not judged, and how to measure it
+	says    result.Remark  // the rest that is not judged, and how to measure it
 	because *result.Remark // why a gate cannot pass whose values nothing in the head has, nil where it can
 }
 
