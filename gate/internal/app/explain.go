@@ -65,12 +65,8 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	x := &explanation{c, m, r, base, time.Time{}}
 	targets, kernels := why.Targets(r, c.Explain == ExplainAlways),
 		why.Slower(r.Findings, c.Explain == ExplainAlways, why.Dearest)
-	// An operation says more than a stack, and launches by Triton and Numba have none: they call the driver.
-	maps.DeleteFunc(targets, func(i int, _ why.Target) bool {
-		file, _, defined := c.defined(r.Findings[i])
-		return r.Findings[i].Origin != nil || defined && filepath.Ext(file) == ".py" ||
-			inductor().MatchString(r.Findings[i].Kernel)
-	})
+	// the operation says more
+	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return r.Findings[i].Origin != nil })
 	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
 	rows = rows && m.Way.Rows
 	if m.Way.Rows || !m.Way.Alone {
@@ -91,6 +87,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 		ctx, cancel = context.WithDeadlineCause(ctx, x.ends.Add(-limit/endingShare), errExplainTime)
 		defer cancel()
 	}
+	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return c.unstacked(r.Findings[i]) })
 	if len(targets) > 0 {
 		x.lacks(ctx, "no call stacks", x.origins(ctx, targets))
 	}
@@ -101,6 +98,13 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 		x.lacks(ctx, "no counters", x.count(ctx, kernels))
 	}
 	return r
+}
+
+// unstacked reports whether launches of a kernel have no call stack: those by Triton and Numba call the driver, for
+// which the profiler records none. The definition in the repository is the place of such a kernel.
+func (c *Check) unstacked(f result.Finding) bool {
+	file, _, defined := c.defined(f)
+	return defined && filepath.Ext(file) == ".py" || inductor().MatchString(f.Kernel)
 }
 
 // explainTime is the time for explanations, 0 for any.
