@@ -44,7 +44,7 @@ func (v *Story) Says() (first, last []Said) {
 			next.Label = "Settle"
 		}
 		why := Said{Label: "Why"}
-		if v.headed != nil {
+		if v.headed != nil && v.headed.F.Subject() != measure.Workload { // parts of a step stand below
 			why.Lines = v.headed.Evidence
 		}
 		first = []Said{why, next, {Label: "Also", Lines: v.suspects(), Apart: true}}
