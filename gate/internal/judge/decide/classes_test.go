@@ -1021,12 +1021,16 @@ func sectionCases(tb testing.TB) (out []classCase) {
 	}
 	out = append(out, inAll("the first steps +50 %, sgemm −5 %", "", kernelRelations(tb), mustFail,
 		bothEdited(slow(named("sgemm"), -0.05), warm(0.5)), quarter)...)
-	out = append(out, inAll("saxpy +30 %, GPU time +6 %, the step −6 %", "", kernelRelations(tb)[:3], mustPass,
+	shorter := inAll("saxpy +30 %, GPU time +6 %, the step −6 %", "", kernelRelations(tb)[:3], mustPass,
 		func(_ *rand.Rand, s *model.Session) {
 			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
 			slowedBy(s, named("saxpy"), inEveryRun(0.3))
 			stepTo(s, step, 0.94, hostToDevice)
-		}, quarter)...)
+		}, quarter)
+	for i := range shorter {
+		shorter[i].unmet = 1 // a stray run of three leaves the mean step undecided
+	}
+	out = append(out, shorter...)
 	// A loop is a part of the steps: its gain counts once.
 	const loops = 0.5
 	withLoop := func(_ *rand.Rand, s *model.Session) {
