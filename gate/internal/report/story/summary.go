@@ -36,7 +36,8 @@ func Headline(s *result.Summary) string {
 				outputs++
 			}
 		}
-		if what = Count(len(rows), "benchmark"); len(rows) == 0 {
+		what = Count(len(rows), "benchmark")
+		if len(rows) == 0 {
 			what = Count(outputs, "output")
 		}
 	default:
