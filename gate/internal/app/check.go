@@ -62,7 +62,7 @@ type Check struct {
 	sinceAnchor []model.Session // since the anchor of the baseline
 	allRows     bool            // the filter of the results fails
 
-	kernels func(name string) (file string, line int, ok bool) // finds definitions, nil before the first
+	definitions func(f result.Finding) (file string, line int, ok bool) // nil before the first is wanted
 }
 
 // Screens reports whether the head is compared with the committed baselines first.

@@ -12,8 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/reduce/locate"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -116,13 +114,10 @@ func (c *Check) tree(ctx context.Context, commit string) (t *code.Tree, unknown 
 	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked}, ""
 }
 
-// defined is the definition of a kernel in the repository, which is searched once; file is relative to its root.
+// defined is the definition of a finding's kernel in the repository; file is relative to its root.
 func (c *Check) defined(f result.Finding) (file string, line int, ok bool) {
-	if f.Scope != measure.ScopeKernel {
-		return "", 0, false
+	if c.definitions == nil {
+		c.definitions = code.Definitions(input.Tree(Repository()))
 	}
-	if c.kernels == nil {
-		c.kernels = locate.Kernels(input.Tree(Repository()))
-	}
-	return c.kernels(f.Kernel)
+	return c.definitions(f)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -369,7 +370,7 @@ func (v *reported) patchOf(e *env, r *result.Report, root, home string, again *t
 // which is the CI host's workspace or where .git is.
 func locate(e *env) story.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
-		return story.NewLocator(input.Tree(top))
+		return code.Definitions(input.Tree(top))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,18 @@ func Slower(r *result.Report) map[int][]string {
 		}
 	}
 	return out
+}
+
+// Definitions finds the definition of a finding's kernel in a repository, which is searched once, for the first kernel.
+// file is relative to its root.
+func Definitions(root fs.FS) func(f result.Finding) (file string, line int, ok bool) {
+	definition := locate.Kernels(root)
+	return func(f result.Finding) (string, int, bool) {
+		if f.Scope != measure.ScopeKernel {
+			return "", 0, false
+		}
+		return definition(f.Kernel)
+	}
 }
 
 // OtherCommand reports whether another command started the program than in the baseline.

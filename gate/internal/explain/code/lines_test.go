@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/git"
@@ -160,6 +161,22 @@ func TestEvidence(t *testing.T) {
 		if got := Evidence(x.ofCode, x.ofLaunch); !slices.EqualFunc(got, x.want,
 			func(a, b result.Remark) bool { return a.Sentence == b.Sentence }) {
 			t.Errorf("%q and %q:\n got %v\nwant %v", x.ofCode.Sentence, x.ofLaunch.Sentence, got, x.want)
+		}
+	}
+}
+
+// Only kernels have a definition.
+func TestDefinitions(t *testing.T) {
+	defined := Definitions(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}})
+	for _, c := range []struct {
+		f    result.Finding
+		want string
+	}{
+		{result.Finding{Kernel: "k", Scope: "kernel"}, "a.cu"}, {result.Finding{Kernel: "k", Scope: "range"}, ""},
+		{result.Finding{Kernel: "new", Scope: "kernel"}, ""},
+	} {
+		if file, _, ok := defined(c.f); ok != (c.want != "") || ok && file != c.want {
+			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
 		}
 	}
 }

@@ -248,7 +248,8 @@ func BenchmarkSteps(b *testing.B) {
 
 // Idle time is one part where a side knows no cause of it: a recording without its calls.
 func TestIdleOfUnknownCause(t *testing.T) {
-	for _, classes := range [][2]string{{"unknown", "launch-starved"}, {"launch-starved", "unknown"}} {
+	for _, classes := range [][2]string{{measure.IdleUnknown, measure.IdleLaunch},
+		{measure.IdleLaunch, measure.IdleUnknown}} {
 		base, head := stepping(classes[0], 571e3, 572e3, 570e3), stepping(classes[1], 686e3, 688e3, 685e3)
 		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		idle := slices.DeleteFunc(slices.Clone(r.Waterfall.Parts), func(p result.WaterfallPart) bool { return !p.Idle })

@@ -136,19 +136,22 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 	if _, is := d.value.(string); is {
 		d = document{value: string(lines)}
 	}
-	if f = formatOf(d, file); f != nil {
+	f = formatOf(d, file)
+	if f != nil {
 		return d, f, nil
 	}
 	if d.err != nil {
 		plain := document{value: string(lines)}
-		if f = formatOf(plain, file); f != nil {
+		f = formatOf(plain, file)
+		if f != nil {
 			return plain, f, nil
 		}
 	}
 	if at := behind().FindIndex(text); at != nil {
 		rest := parse(text[at[0]:])
 		rest.line += bytes.Count(text[:at[0]], []byte("\n"))
-		if f = formatOf(rest, file); f != nil {
+		f = formatOf(rest, file)
+		if f != nil {
 			return rest, f, nil
 		}
 	}

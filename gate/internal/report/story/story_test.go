@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -96,21 +95,5 @@ func TestElide(t *testing.T) {
 	}
 	if s := Elide(strings.Repeat("\u0301", 100_000), 20); len(s) > 1000 {
 		t.Errorf("%d bytes of accents in 20 columns", len(s))
-	}
-}
-
-// Only kernels have a definition.
-func TestNewLocator(t *testing.T) {
-	locate := NewLocator(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}})
-	for _, c := range []struct {
-		f    result.Finding
-		want string
-	}{
-		{result.Finding{Kernel: "k", Scope: "kernel"}, "a.cu"}, {result.Finding{Kernel: "k", Scope: "range"}, ""},
-		{result.Finding{Kernel: "new", Scope: "kernel"}, ""},
-	} {
-		if file, _, ok := locate(c.f); ok != (c.want != "") || ok && file != c.want {
-			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
-		}
 	}
 }
