@@ -99,12 +99,13 @@ func replacement(f *Finding, byName map[string]string) string {
 
 // Replaces reports whether the finding is about kernels that took the place of others, which have other names.
 func (f *Finding) Replaces() bool {
-	return (f.Match == "place" || f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
+	return (f.Match == "place" || f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0 ||
+		f.Match == "name" && (len(f.BaseNames) > 1 || len(f.HeadNames) > 1)
 }
 
 // SumsListed reports whether the finding sums several kernels of the head that have findings of their own.
 func (f *Finding) SumsListed() bool {
-	return (f.Match == "role" || f.Match == "rest") && len(f.HeadNames) > 1
+	return f.Match != "place" && f.Replaces() && len(f.HeadNames) > 1
 }
 
 // Summed reports whether the finding is about the sum of a kernel's geometries.

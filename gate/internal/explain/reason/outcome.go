@@ -243,28 +243,37 @@ func (r OneSided) String() string {
 	return "the " + side(r.Without) + " has no " + result.Title(r.Metric) + ": measure both sides with the same metrics"
 }
 
+// Replaced says what takes the place of a kernel that is gone: in a range, of the short name Name (other instances of a
+// template), or else all that is new.
 type Replaced struct {
-	Range string
-	By    []string
+	Range, Name string
+	By          []string
 }
 
 func (r Replaced) String() string {
-	if r.Range == "" {
-		return "judged with all that is gone, against " + result.Few(r.By)
+	switch {
+	case r.Range != "":
+		return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
+	case r.Name != "":
+		return "judged with all kernels of the short name " + r.Name
 	}
-	return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
+	return "judged with all that is gone, against " + result.Few(r.By)
 }
 
+// Replaces says what a new kernel takes the place of, see [Replaced].
 type Replaces struct {
-	Range string
-	What  []string
+	Range, Name string
+	What        []string
 }
 
 func (r Replaces) String() string {
-	if r.Range == "" {
-		return "judged with all that is new, against " + result.Few(r.What)
+	switch {
+	case r.Range != "":
+		return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
+	case r.Name != "":
+		return "judged with all kernels of the short name " + r.Name
 	}
-	return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
+	return "judged with all that is new, against " + result.Few(r.What)
 }
 
 // side is the name of a side in a sentence.

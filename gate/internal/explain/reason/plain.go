@@ -28,6 +28,7 @@ var (
 		"a side has one run: without the spread between runs no change can be told from noise")
 	OutputDecides = plain("output-decides",
 		"unprofiled runs decide about the program's speed; under a profiler the step explains")
+	Shorter    = plain("shorter", "as many launches as in the baseline: kernels got shorter than 10 µs")
 	Unmeasured = plain(result.KeyUnmeasured,
 		"two branches changed it, and their merge was never measured: record the merge commit on the default branch")
 	OneHost = plain("one-host",

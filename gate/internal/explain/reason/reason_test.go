@@ -28,7 +28,7 @@ var reasons = []result.Reason{
 	BoundsKept{Bounds{AtLeast: result.Unknown}},
 	BoundsKept{Bounds{AtMost: result.Unknown}}, BoundsBroken{}, BoundsBroken{Some: 1, All: 3},
 	BoundsBroken{Some: 1, All: 1}, OneSided{},
-	OneSided{Without: "both"}, Replaced{}, Replaces{},
+	OneSided{Without: "both"}, Replaced{}, Replaced{Name: "saxpy"}, Replaces{}, Replaces{Name: "saxpy"},
 	Matched{}, Matched{By: "role"}, Matched{By: "rest"}, Matched{By: "name"}, Matched{By: "choice"},
 	Matched{By: "stem"}, WarnOnly{},
 	UnderCost{}, Traded{}, Launched{}, OpenWhole{}, Excused{}, TwoLevels{Mode: "appeared"},
@@ -56,8 +56,8 @@ var reasons = []result.Reason{
 	NoChangedLines{Files: []string{"a.cu"}, Elsewhere: []string{}, Definition: true},
 	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{},
 	AddedOperation{},
-	CountFromZero, CountsDiffer, FromZero, Gone, IncreasedCount, New, OneHost, OneRun, OutputDecides, Unmeasured,
-	Waiting, Zero, ZeroFloor,
+	CountFromZero, CountsDiffer, FromZero, Gone, IncreasedCount, New, OneHost, OneRun, OutputDecides, Shorter,
+	Unmeasured, Waiting, Zero, ZeroFloor,
 }
 
 // filled is a reason with a value in each field that has none: its name, 5 %, 2, two names, or so.

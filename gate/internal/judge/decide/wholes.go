@@ -24,6 +24,7 @@ type whole struct {
 	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
 	undecided         bool    // an undecided whole forgives nothing; a part that it would forgive is in doubt
+	ofRanks           bool    // ranks may exchange their times, and it alone is what the job waits for
 }
 
 // notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.
@@ -55,9 +56,9 @@ func ofSameWork(metric, title string, change, least, most, allowed float64) []wh
 		return nil
 	}
 	if least <= allowed && allowed < most {
-		return []whole{{metric, title, change, change, change, math.Inf(1), true, true}}
+		return []whole{{metric, title, change, change, change, math.Inf(1), true, true, false}}
 	}
-	return []whole{{metric, title, most, most, most, allowed, true, false}}
+	return []whole{{metric, title, most, most, most, allowed, true, false, false}}
 }
 
 var openKey = result.Say(reason.Open{}).Key
@@ -79,6 +80,7 @@ var forgivers = []forgiver{
 	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
 	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
 	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
+	{"slowest rank", inScope(measure.ScopeDevice), (*forgiveness).slowestRank},
 	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
 	{"run time", inStep, ofWorkload(measure.RunTime)},
 	{"step", inStep, ofWorkload(measure.StepTime)},
@@ -138,6 +140,7 @@ type forgiveness struct {
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
 func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
 	excuse(t, estimates, findings)
+	shorter(findings)
 	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
 		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}}
 	for i := range findings {
@@ -155,11 +158,23 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 	}
 }
 
+// shorter takes an increased number of small kernels for kernels that got shorter where as many are launched as before.
+func shorter(findings []result.Finding) {
+	small, launches := wholeFinding(findings, measure.SmallKernels), wholeFinding(findings, measure.Launches)
+	if small != nil && launches != nil && small.Increased() && !launches.Increased() {
+		*small = answered(*small, result.WithinLimit, result.Say(reason.Shorter))
+	}
+}
+
 // forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A
-// finding that only an undecided whole would forgive is in doubt.
+// finding that only an undecided whole would forgive is in doubt; that of a rank is undecided without doubt where the
+// slowest rank is not probably worse, or not beyond the limit either.
 func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
-	var doubtful *whole
+	var doubtful, open *whole
 	for k, w := range wholes {
+		if w.ofRanks && (!w.probablyWorse() || f.Doubted && w.low <= w.allowed) {
+			open = &w
+		}
 		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
 			continue
 		}
@@ -170,11 +185,15 @@ func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 		}
 		doubtful = &w
 	}
-	if doubtful != nil && f.Outcome == result.Slower {
-		f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, true
-		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title,
-			Change: result.Number(doubtful.change)}))
+	switch {
+	case open != nil && (f.Doubted || f.Outcome == result.Slower):
+		doubtful = open
+	case doubtful == nil || f.Outcome != result.Slower:
+		return
 	}
+	f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, open == nil
+	f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title,
+		Change: result.Number(doubtful.change)}))
 }
 
 // containing are the wholes that contain a finding, the smallest first. The steps of the warm-up are steps as well, as
@@ -243,6 +262,19 @@ func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Findi
 		}
 		return wholes
 	}
+}
+
+// slowestRank is the GPU time of the slowest rank: the mean over ranks times their imbalance. Which one it is may
+// change from run to run: of sharded ranks the first one computes beside collectives that wait for the others.
+func (g *forgiveness) slowestRank(_ estimate, f *result.Finding) []whole {
+	mean, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
+	if mean == nil || imbalance == nil {
+		return nil
+	}
+	a, b := wholeOf(mean, 0), wholeOf(imbalance, 0)
+	change, half := (1+a.change)*(1+b.change)-1, math.Hypot(a.high-a.change, b.high-b.change)
+	return []whole{{metric: f.Metric, title: "the slowest rank", change: change, low: change - half,
+		high: change + half, allowed: float64(f.Limit), sameWork: true, ofRanks: true}}
 }
 
 func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {

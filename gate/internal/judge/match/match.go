@@ -50,7 +50,7 @@ func Pairs(t Sides) []Pair {
 				for i := range old[key] {
 					pairs = append(pairs, totals(t, old[key][i:i+1], new[key][i:i+1], level.name)...)
 				}
-			case "role":
+			case "role", "name":
 				pairs = append(pairs, replacement(t, old[key], new[key], level.name, key)...)
 			default:
 				pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
@@ -91,11 +91,22 @@ func (t Sides) limit(p *Pair) {
 	}
 }
 
-// replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
+// replacement pairs the sums of kernels that come and go by name, of a range, of a short name or of all, and lists
+// these kernels; one instance of a template in place of another is one pair alone.
 func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
-	return slices.Concat(totals(t, old, new, match),
-		list(t, old, result.Gone, result.Say(reason.Replaced{Range: in, By: recorded.Names(new)})),
-		list(t, new, result.New, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
+	gone := reason.Replaced{By: recorded.Names(new)}
+	here := reason.Replaces{What: recorded.Names(old)}
+	pairs := totals(t, old, new, match)
+	sum := pairs[len(pairs)-1]
+	switch {
+	case match == "name" && len(sum.BaseNames) < 2 && len(sum.HeadNames) < 2:
+		return pairs
+	case match == "name":
+		gone.Name, here.Name = in, in
+	default:
+		gone.Range, here.Range = in, in
+	}
+	return slices.Concat(pairs, list(t, old, result.Gone, result.Say(gone)), list(t, new, result.New, result.Say(here)))
 }
 
 // inOrder sorts kernels of one place and reports whether both sides have as many, each launched equally often.
@@ -274,7 +285,12 @@ func totals(t Sides, old, new []measure.Subject, match string) []Pair {
 	if match == "geometry" && single {
 		p.Facts = append(p.Facts, result.Say(reason.Geometry{Base: old[0].Geometry(), Head: new[0].Geometry()}))
 	} else {
-		p.Facts = append(p.Facts, result.Say(reason.Names{Base: recorded.Names(old), Head: recorded.Names(new)}))
+		gone, here := recorded.Names(old), recorded.Names(new)
+		if single && slices.Equal(gone, here) { // instances of one template
+			labels := measure.Labels([]string{old[0].Name, new[0].Name})
+			gone, here = []string{labels[old[0].Name]}, []string{labels[new[0].Name]}
+		}
+		p.Facts = append(p.Facts, result.Say(reason.Names{Base: gone, Head: here}))
 	}
 	if !single {
 		return []Pair{p}

@@ -293,8 +293,11 @@ func replaced(r Row, per string) (why []string, short string) {
 	if r.F.Match == "rest" {
 		why = []string{few(gone) + " gone, " + few(fresh) + " new" + change}
 	} else {
-		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + " in range " +
-			cmp.Or(Clean(r.F.Role), per) + change}
+		in := ""
+		if r.F.Match != "name" {
+			in = " in range " + cmp.Or(Clean(r.F.Role), per)
+		}
+		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + in + change}
 	}
 	if len(gone)+len(fresh) > 2 {
 		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""),

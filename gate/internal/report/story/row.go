@@ -105,8 +105,15 @@ func tell(rows []Row) {
 			continue
 		}
 		in := map[string]string{"role": story.F.Role}[story.F.Match]
-		gone := func(x result.Remark) bool { r, is := result.As[reason.Replaced](x); return is && r.Range == in }
-		fresh := func(x result.Remark) bool { r, is := result.As[reason.Replaces](x); return is && r.Range == in }
+		name := map[string]string{"name": story.F.Kernel}[story.F.Match]
+		gone := func(x result.Remark) bool {
+			r, is := result.As[reason.Replaced](x)
+			return is && r.Range == in && r.Name == name
+		}
+		fresh := func(x result.Remark) bool {
+			r, is := result.As[reason.Replaces](x)
+			return is && r.Range == in && r.Name == name
+		}
 		for _, part := range []func(result.Remark) bool{gone, fresh} {
 			for j := range rows {
 				if r := &rows[j]; !r.Told && part(r.F.Why()) {

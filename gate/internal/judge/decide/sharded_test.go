@@ -1,0 +1,147 @@
+package decide_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// shardedRuns are nine runs of an unchanged FSDP program on two H200s, from three sessions. The first rank computes
+// beside the collectives that wait for the other one: 612 or 834 ms, as chance has it.
+func shardedRuns(tb testing.TB) model.Session {
+	tb.Helper()
+	all := clone(recording(tb, "h200/sessions/fsdp-a"))
+	for _, name := range []string{"fsdp-b", "fsdp-c"} {
+		next := recording(tb, "h200/sessions/"+name)
+		all.Runs = append(all.Runs, next.Runs...)
+		for i := range all.Series {
+			x := &all.Series[i]
+			x.Values = append(x.Values, values(&next, x.Subject, x.Metric)...)
+		}
+	}
+	all.Series = slices.DeleteFunc(all.Series, func(x model.Series) bool { return len(x.Values) != len(all.Runs) })
+	return all
+}
+
+// exchangeRanks gives each rank the values of the other in some runs.
+func exchangeRanks(s *model.Session, in func(run int) bool) {
+	for i := range s.Series {
+		a := &s.Series[i]
+		if a.Subject != rank(0) {
+			continue
+		}
+		if b := values(s, rank(1), a.Metric); b != nil {
+			for run := range a.Values {
+				if in(run) {
+					a.Values[run], b[run] = b[run], a.Values[run]
+				}
+			}
+		}
+	}
+}
+
+// TestRanksThatExchange holds that no draw of unchanged runs fails, and few have no verdict, where chance decides which
+// rank computes longer: 25 of 200 had none when each rank was judged by itself. One slower rank does not pass.
+func TestRanksThatExchange(t *testing.T) {
+	t.Parallel()
+	all := shardedRuns(t)
+	draw := func(seed uint64, edit func(head *model.Session)) *result.Report {
+		r := rand.New(rand.NewPCG(seed, 59))
+		order := r.Perm(len(all.Runs))
+		base, head := some(all, order[:3]), some(all, order[3:6])
+		for _, s := range []*model.Session{&base, &head} {
+			exchangeRanks(s, func(int) bool { return r.IntN(2) == 0 })
+		}
+		edit(&head)
+		backToBack(&head)
+		return compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+	}
+	const draws, mayRefuse = 200, 4
+	refused := 0
+	for seed := range uint64(draws) {
+		switch got := draw(seed, func(*model.Session) {}); got.Verdict {
+		case result.Fail:
+			t.Errorf("draw %d: %s", seed, got.Reason)
+		case result.NoVerdict:
+			refused++
+		}
+	}
+	if refused > mayRefuse {
+		t.Errorf("%d of %d gates of unchanged runs have no verdict", refused, draws)
+	}
+	passed := 0
+	for seed := range uint64(draws) {
+		got := draw(seed, func(head *model.Session) {
+			mean := values(head, measure.Workload, measure.GPUTime)
+			slow, other := values(head, rank(1), measure.GPUTime), values(head, rank(0), measure.GPUTime)
+			for run := range mean {
+				before := slow[run] + other[run]
+				slow[run] *= 1.3
+				mean[run] *= (slow[run] + other[run]) / before
+				values(head, measure.Workload, measure.Imbalance)[run] = 2 * max(slow[run], other[run]) /
+					(slow[run] + other[run])
+			}
+		})
+		if got.Verdict == result.Pass {
+			passed++
+		}
+	}
+	if passed > 0 {
+		t.Errorf("%d of %d gates with a rank +30 %% pass", passed, draws)
+	}
+}
+
+// TestInstancesOfATemplate wants the kernels of one short name named that take the place of others, as where an
+// activation is written out: eight instances of vectorized_elementwise_kernel in place of two.
+func TestInstancesOfATemplate(t *testing.T) {
+	t.Parallel()
+	base, head := recording(t, "h200/sessions/fsdp-a"), recording(t, "h200/sessions/fsdp-gelu")
+	backToBack(&head)
+	r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+	cause := story.Tell(r, story.Options{}).Causes[0]
+	for _, part := range []string{"and 7 more take the place of", "gone: ", "GeluBackwardCUDAKernelImpl 13.06 ms",
+		"new: ", "53.98 ms"} {
+		if why := strings.ReplaceAll(strings.Join(cause.Why, "\n"), story.NB, " "); !strings.Contains(why, part) {
+			t.Errorf("no %q in %s", part, why)
+		}
+	}
+	if want := "restore the fusion"; r.Verdict != result.Fail || !strings.HasPrefix(cause.Do, want) {
+		t.Errorf("%s, %q; want %q", r.Verdict, cause.Do, want)
+	}
+	listed := 0
+	for _, f := range r.Findings {
+		if f.Kernel == "vectorized_elementwise_kernel" && (f.Outcome == result.New || f.Outcome == result.Gone) {
+			listed++
+		}
+	}
+	if listed != 10 {
+		t.Errorf("%d kernels are listed, want 2 gone and 8 new", listed)
+	}
+}
+
+// TestShorterKernels holds that a kernel which gets shorter than a small one's bound is no increase, and that one more
+// small launch is.
+func TestShorterKernels(t *testing.T) {
+	t.Parallel()
+	base := recording(t, "h200/sessions/fsdp-a")
+	for _, launched := range []float64{0, 10} {
+		head := clone(base)
+		for run := range head.Runs {
+			values(&head, measure.Workload, measure.SmallKernels)[run] += 10
+			values(&head, measure.Workload, measure.Launches)[run] += launched * 100
+		}
+		backToBack(&head)
+		r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Metric == measure.SmallKernels.Name })
+		if f := r.Findings[i]; f.Increased() != (launched > 0) {
+			t.Errorf("%v launches more: %s, %s", launched, f.Outcome, f.Reason)
+		}
+	}
+}
