@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
 )
 
 // look notes what the choice of the step and of the runs needs.
@@ -72,7 +73,8 @@ func (c *cut) occurrences(name string) [][]model.Interval {
 	return out
 }
 
-// issued is the kernel time of launches by the starts of their calls, which are sorted.
+// issued is the kernel time of launches by the starts of their calls, which are sorted. Beside other kernels the time
+// of collectives, which mostly wait, is left out: their ranges (NCCL:ncclAllReduce) are no steps of a small model.
 type issued struct {
 	starts []int64
 	time   []int64 // of all launches before that one
@@ -80,9 +82,16 @@ type issued struct {
 
 func (c *cut) issued() issued {
 	x := issued{starts: make([]int64, len(c.launches)), time: make([]int64, len(c.launches)+1)}
+	moves, all := make([]bool, len(c.Kernels)), true
+	for i := range c.Kernels {
+		moves[i] = attribution.Communicates(c.Kernels[i].Subject.Short())
+		all = all && moves[i]
+	}
 	for i := range c.launches {
 		l := &c.launches[i]
-		x.starts[i], x.time[i+1] = l.API, l.End-l.Start
+		if x.starts[i] = l.API; all || !moves[l.Kernel] {
+			x.time[i+1] = l.End - l.Start
+		}
 	}
 	if !slices.IsSorted(x.starts) {
 		order := make([]model.Interval, len(x.starts)) // the start of the call, the kernel time
