@@ -39,7 +39,7 @@ func (v *Story) causes(of ...Class) []Cause {
 	if !slices.Contains(of, Faster) {
 		list = v.foldRanks(list, &program)
 	}
-	list = foldSections(foldDevices(foldRanges(foldLaunches(list))))
+	list = foldSections(v.foldDevices(foldRanges(foldLaunches(list)), &program))
 	step := Group(program).of(measure.StepTime.Name)
 	if v.Fall != nil && v.Fall.Mean {
 		step = Group(program).of(measure.MeanStep.Name)
@@ -155,20 +155,30 @@ func foldRanges(list []Cause) []Cause {
 	return out
 }
 
-// foldDevices puts three or more slower devices into their common cause: the kernel that costs most, or else the first
-// device.
-func foldDevices(list []Cause) []Cause {
+// foldDevices puts slower devices, where all or at least three are, into their common cause: what makes the GPU time of
+// the program longer, else the kernel that costs most, else the first device.
+func (v *Story) foldDevices(list []Cause, program *[]Row) []Cause {
 	const many = 3
 	worst(list)
-	n := 0
 	device := func(c Cause) bool { return !c.Rank && c.Rows[0].F.Scope == measure.ScopeDevice }
+	var slower []Row
 	for _, c := range list {
 		if device(c) {
-			n++
+			slower = append(slower, c.Rows...)
 		}
 	}
-	if n < many {
+	all := 0
+	for _, r := range v.Rows {
+		if r.F.Scope == measure.ScopeDevice {
+			all++
+		}
+	}
+	if len(slower) < 2 || len(slower) < min(many, all) {
 		return list
+	}
+	if Group(*program).of(measure.GPUTime.Name) != nil {
+		*program = append(*program, slower...)
+		return slices.DeleteFunc(list, device)
 	}
 	at := first(list, measure.ScopeKernel)
 	if at < 0 {
@@ -229,7 +239,7 @@ func foldProgram(list []Cause, program []Row) []Cause {
 		}
 		same := slices.IndexFunc(own, func(c Cause) bool {
 			return c.Class == r.Class && r.Class != Increased && c.Rows[0].F.Scope == measure.ScopeWorkload &&
-				r.F.Scope == measure.ScopeWorkload
+				(r.F.Scope == measure.ScopeWorkload || r.F.Scope == measure.ScopeDevice)
 		})
 		if same >= 0 {
 			own[same].take(r)

@@ -122,6 +122,9 @@ func TestNewKernels(t *testing.T) {
 	long := find("kernel", "scatter", measure.Total.Name, result.Unknown, 50e6, result.New)
 	long.Origin = &result.Origin{File: "gnn.py", Line: 9, Function: "forward", Share: 1}
 	short := find("kernel", "gather", measure.Total.Name, result.Unknown, 20e6, result.New)
+	first := find("device", "GPU 0", measure.GPUTime.Name, 300e6, 360e6, result.Slower)
+	second := find("device", "GPU 1", measure.GPUTime.Name, 300e6, 340e6, result.Slower)
+	same := find("device", "GPU 1", measure.GPUTime.Name, 300e6, 300e6, result.WithinLimit)
 	for _, c := range []struct {
 		findings  []result.Finding
 		why, what string
@@ -135,6 +138,10 @@ func TestNewKernels(t *testing.T) {
 			"see whether what is new is needed in every step, and what it could be fused with", 1},
 		{[]result.Finding{step, long}, noneChanged,
 			"see both builds in Nsight Systems: no kernel, copy or idle time alone explains it", 0},
+		{[]result.Finding{whole, first, second, long}, "A new kernel takes time: scatter 50.00 ms a run",
+			"see whether what is new is needed in every step, and what it could be fused with", 1},
+		{[]result.Finding{first, whole, same, long}, "GPU 0 GPU time: 300.0 → 360.0 ms, +20.0 % (limit 0 %)",
+			"compare the work that each GPU is given, and its clocks", 0},
 		{[]result.Finding{whole, short}, noneChanged,
 			"see the kernels that changed most in nsgate report --verbose: none alone explains it", 0},
 	} {
