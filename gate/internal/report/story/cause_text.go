@@ -261,7 +261,11 @@ func (r Row) parts(gone bool) (names, timed []string) {
 		of[x.F.Name] = append(of[x.F.Name], x)
 	}
 	for _, full := range order {
-		all, name, total := of[full], Elide(of[full][0].Subject, 60), of[full][0]
+		all, name, total := of[full], of[full][0].Subject, of[full][0]
+		if r.F.Match == "name" {
+			name = instance(name, Clean(r.F.Kernel))
+		}
+		name = Elide(name, 60)
 		for _, x := range all[1:] {
 			total.F.Base, total.F.Head = total.F.Base+x.F.Base, total.F.Head+x.F.Head
 		}
@@ -290,14 +294,15 @@ func replaced(r Row, per string) (why []string, short string) {
 		verb, verbs = "take", "replace"
 	}
 	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, Join(", ", r.Interval, r.Allowed))
-	if r.F.Match == "rest" {
+	switch r.F.Match {
+	case "name":
+		why = []string{fmt.Sprintf("%s: %s of this name %s the place of %d%s", Clean(r.F.Kernel),
+			Count(len(fresh), "kernel"), verb, len(gone), change)}
+	case "rest":
 		why = []string{few(gone) + " gone, " + few(fresh) + " new" + change}
-	} else {
-		in := ""
-		if r.F.Match != "name" {
-			in = " in range " + cmp.Or(Clean(r.F.Role), per)
-		}
-		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + in + change}
+	default:
+		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + " in range " +
+			cmp.Or(Clean(r.F.Role), per) + change}
 	}
 	if len(gone)+len(fresh) > 2 {
 		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""),

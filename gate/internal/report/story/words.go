@@ -184,6 +184,9 @@ func fileLine(place string) (file string, line int, ok bool) {
 	return file, line, ok && err == nil && line > 0
 }
 
+// instance is what the label of a kernel says of its template arguments and geometry: "FillFunctor<float>".
+func instance(label, kernel string) string { return strings.TrimPrefix(label, kernel+" · ") }
+
 // withoutVendor shortens the GPU that begins a text.
 func withoutVendor(s string) string { return strings.TrimPrefix(s, model.Vendor+NB) }
 
