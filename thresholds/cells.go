@@ -121,7 +121,22 @@ func (r *Rule) check(t table) error {
 			"drift: changes add up for the time of kernels and the GPU time of the workload, "+
 				"which the rule is not about; limit it with max or at_most, or leave drift out")
 	}
-	return r.checkBetter(t, m, full)
+	return cmp.Or(r.checkIdle(t), r.checkBetter(t, m, full))
+}
+
+// checkIdle refuses keys that change nothing beside another: of what is ignored, and of changes that a bound allows.
+func (r *Rule) checkIdle(t table) error {
+	for _, key := range []string{"max", "floor", "at_most", "at_least", "drift", "better"} {
+		switch {
+		case r.Places[key] == "":
+		case r.Severity == Ignore:
+			return errorAt(t.lineOf(key), "%s does nothing beside severity = \"ignore\", by which nothing is judged; "+
+				"leave one of them out", key)
+		case r.Bounds() && r.Max == nil && (key == "floor" || key == "better"):
+			return errorAt(t.lineOf(key), "%s is of changes, which a bound allows; add max, or leave %[1]s out", key)
+		}
+	}
+	return nil
 }
 
 // checkBetter refuses a direction that contradicts the metric's own, and a metric without one that needs it: whether a
