@@ -16,10 +16,11 @@ const savedMode = "--saved"
 
 func init() { confine.Register(savedMode, savedFiles.read) }
 
-// savedFiles are saved reports, and with Benchmarks results of harnesses too.
+// savedFiles are saved reports, and with Benchmarks results of harnesses too, whose rows a filter of jq may give.
 type savedFiles struct {
 	Files      []string
 	Benchmarks bool
+	Rows       string
 }
 
 // savedFile is one of them: results of one process, or the JSON of a report as nsgate writes it.
@@ -28,12 +29,12 @@ type savedFile struct {
 	Report  string
 }
 
-// ReadSaved reads saved reports in a confined child, and with benchmarks results of harnesses too, and hands on one
-// after the other.
-func ReadSaved(ctx context.Context, files []string, benchmarks bool,
+// ReadSaved reads saved reports in a confined child, and with benchmarks results of harnesses too, whose rows a filter
+// of the user may give, and hands on one after the other.
+func ReadSaved(ctx context.Context, files []string, benchmarks bool, rows string,
 	each func(file string, results *model.Session, r *result.Report)) error {
 	next := 0
-	asked := savedFiles{files, benchmarks}
+	asked := savedFiles{files, benchmarks, rows}
 	err := confine.Ask(ctx, savedMode, confine.For(files...), asked, func(x savedFile) (err error) {
 		file, r := files[next], (*result.Report)(nil)
 		if x.Results == nil {
@@ -57,7 +58,7 @@ func (s savedFiles) read(_ context.Context, send func(savedFile) error) error {
 		var x savedFile
 		var err error
 		if s.Benchmarks {
-			x.Results, err = profile.Benchmarks(file)
+			x.Results, err = profile.Benchmarks(file, s.Rows)
 		}
 		if err == nil && x.Results == nil {
 			x.Report, err = rewritten(file)

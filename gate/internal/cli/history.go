@@ -31,7 +31,11 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	if err != nil {
 		return err
 	}
-	saved, err := moments(ctx, args.own, workload)
+	rows, err := rowsOf(p, workload)
+	if err != nil {
+		return err
+	}
+	saved, err := moments(ctx, args.own, workload, rows)
 	if err != nil {
 		return err
 	}
@@ -90,10 +94,11 @@ func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string
 	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
 }
 
-// moments are those of reports on a workload and of benchmark files. Reports on others alone are an error.
-func moments(ctx context.Context, files []string, workload string) (out []history.Moment, err error) {
+// moments are those of reports on a workload and of benchmark files, whose rows a filter may give. Reports on others
+// alone are an error.
+func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, err error) {
 	var others []string
-	err = app.ReadSaved(ctx, files, true, func(file string, s *model.Session, r *result.Report) {
+	err = app.ReadSaved(ctx, files, true, rows, func(file string, s *model.Session, r *result.Report) {
 		if s != nil {
 			m := history.MomentOf(s)
 			m.File = filepath.Base(file)

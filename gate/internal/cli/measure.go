@@ -57,6 +57,16 @@ func filterOf(dir, text string) (string, error) {
 	return text, filter.Check(text)
 }
 
+// rowsOf is the filter that gives the rows of a workload's results, "" for none.
+func rowsOf(p *thresholds.Policy, workload string) (rows string, err error) {
+	if w, ok := p.Workload(workload); ok {
+		if rows, err = filterOf(filepath.Dir(p.File), w.Rows()); err != nil {
+			err = fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
+		}
+	}
+	return rows, err
+}
+
 // running are the options of a command that measures workloads.
 type running struct {
 	stored
@@ -146,8 +156,8 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event, Live: &app.Live{},
 		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
-	if j.rows, err = filterOf(filepath.Dir(p.File), w.Rows()); err != nil {
-		return nil, fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
+	if j.rows, err = rowsOf(p, w.Name); err != nil {
+		return nil, err
 	}
 	if !v.finished() {
 		j.Live.Way = app.WayOf(&j.set, v.by())

@@ -259,7 +259,7 @@ func (e *env) savedReport(args arguments) (r *result.Report, file string, err er
 var harmlessStep = input.Pattern(`^(?:"(?:[^"':$\x60\\\x00-\x1f]|:[^/"'])*"|[^"|&$<>\x60\\~*\x00-\x1f:]|:[^/"])*$`)
 
 func (e *env) readReport(file string) (r *result.Report, err error) {
-	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) {
+	err = app.ReadSaved(e.ctx, []string{file}, false, "", func(_ string, _ *model.Session, read *result.Report) {
 		r = read
 		r.Disarm(harmlessStep().MatchString, toAccept)
 	})

@@ -17,19 +17,20 @@ import (
 // mostFiles bounds the files and directories of one run that are looked at.
 const mostFiles = 10_000
 
-// Benchmarks reads a file that a harness wrote in one process, nil for a report of nsgate. Others are refused.
-func Benchmarks(file string) (*model.Session, error) {
+// Benchmarks reads a file that a harness wrote in one process, or the rows that a filter gives of any file, nil for a
+// report of nsgate. Others are refused.
+func Benchmarks(file, rows string) (*model.Session, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		return nil, model.Refuse(model.NoFile, "name the files in it", "%s is a directory", file)
 	}
-	f, err := formatOf(file)
+	f, err := Tools{Rows: rows}.formatOf(file)
 	switch {
 	case err != nil:
 		return nil, err
-	case f != nil && f.benchmarks:
-		return bench.Open("", file)
 	case f != nil && f.own || ends(file, ".html"):
 		return nil, nil
+	case f != nil && f.benchmarks:
+		return bench.Open(rows, file)
 	}
 	return nil, cmp.Or(damaged(file), unknownResults(file), error(model.Refuse(model.OtherFormat,
 		"name reports of nsgate, or results of the harnesses in `nsgate help benchmarks`",
