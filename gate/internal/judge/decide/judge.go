@@ -100,6 +100,7 @@ func Judge(in Input) *Decision {
 	}
 	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
 	d := newDecision(in, Measured)
+	in.Baseline, in.Head = align.InLoads(in.Baseline, in.Head), align.InLoads(in.Head, in.Baseline)
 	base, refusal := align.Comparable(in.Baseline, in.Head)
 	d.Base, d.Boards = base, align.Boards(base, in.Head)
 	if refusal != nil {
