@@ -139,7 +139,7 @@ func (v *reported) check(e *env, g *given) error {
 		if slices.ContainsFunc(written[:i], same) {
 			return usageError("%s: %s is written twice; name another file", f.flag, f.name)
 		}
-		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name)); err != nil {
+		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name), v.overwrites(e, g, f.name)); err != nil {
 			return usageError("%s: %w", f.flag, err)
 		}
 	}

@@ -15,11 +15,13 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -305,6 +307,34 @@ func writable(name string) error {
 		return fmt.Errorf("%s is a directory; name a file", name)
 	}
 	return unwritten(name, output.Possible(filepath.Dir(name)))
+}
+
+// overwrites refuses a file to be written that the call reads: an argument, the policy, a filter, or a recording or
+// session in one of its directories.
+func (v *reported) overwrites(e *env, g *given, name string) error {
+	flag := func(name string) string {
+		f := cmp.Or(g.fs.Lookup(name), g.fs.Lookup("help"))
+		return f.Value.String()
+	}
+	policy := cmp.Or(flag("policy"), findUp(policyFile))
+	read := slices.Concat(e.args.own, strings.Split(flag(pagesFlag), ","),
+		[]string{policy, flag("from"), flag("rows"), baselineRoot(flag("baseline"), policy)})
+	for _, f := range v.files {
+		if f.filter != "" {
+			read = append(read, f.format)
+		}
+	}
+	at, missing := os.Stat(name)
+	for _, r := range read {
+		info, err := os.Stat(r)
+		if missing != nil || err != nil {
+			continue
+		}
+		if os.SameFile(at, info) || info.IsDir() && git.Within(r, name) != "" && profile.Reads(name) {
+			return fmt.Errorf("%s is read by this call: name another file", name)
+		}
+	}
+	return nil
 }
 
 // unwritten names the file and the next step, where the system's error would name a temporary file; nil stays nil.

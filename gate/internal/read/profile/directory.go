@@ -254,6 +254,12 @@ func holdsNothing(dir string, others int, below []string) error {
 	return model.Refuse(model.NoProfile, next, "%s holds no profile (%s)", dir, what)
 }
 
+// Reads reports whether a file of a directory is a recording or session, or makes the directory unreadable.
+func Reads(file string) bool {
+	f, err := formatOf(file)
+	return ends(file, ".csv") || err == nil && f != nil && !f.own
+}
+
 // Holds reports whether a directory has a file in the form of a recording.
 func Holds(dir string) bool {
 	entries, _ := os.ReadDir(dir)
