@@ -60,6 +60,14 @@ func (t comparison) hosts() string {
 	return "different"
 }
 
+// idleHosts reports whether the sides name their hosts where the policy says that they may be of different ones. The
+// key of a policy file is about benchmark files alone, the flag about all files of the call.
+func (t comparison) idleHosts() bool {
+	profiled := func(s model.Session) bool { return s.Profiled() > 0 }
+	return t.Policy.OtherHost && !(recorded.NoHost(t.Base.Sessions) && recorded.NoHost(t.Head.Sessions)) &&
+		(t.Policy.Places["same_host"] == "" || !slices.ContainsFunc(t.Head.Sessions, profiled))
+}
+
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t comparison) share(p pair) float64 {
 	if p.Subject.Scope == measure.ScopeSection {

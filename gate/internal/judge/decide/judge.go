@@ -163,7 +163,7 @@ func (d *Decision) compare() {
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
 	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(all, d.Findings), leftOut(*t)
-	d.Assumed = result.SayIf(t.assumed, reason.OneHost)
+	d.Assumed = append(result.SayIf(t.assumed, reason.OneHost), result.SayIf(t.idleHosts(), reason.HostNamed)...)
 	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		d.Apart = x
