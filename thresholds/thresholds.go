@@ -428,6 +428,17 @@ func (r *Rule) selects(s measure.Subject, names []string) bool {
 	return s.Scope != measure.ScopeSection || r.relaxes()
 }
 
+// Namesake reports whether a rule for another kind of subjects has the name of one that rules select too.
+func (r *Rule) Namesake(s measure.Subject) bool {
+	other, known := false, false
+	for _, x := range r.selectors() {
+		wild := strings.Trim(string(x.pattern), "*?") == ""
+		other = other || !wild && s.Kind() != x.kind && slices.ContainsFunc(namesOf(s), x.pattern.Match)
+		known = known || s.Kind() == x.kind
+	}
+	return other && known
+}
+
 // Selects reports whether the rule is about a subject, in sessions with these categories of NVTX ranges.
 func (r *Rule) Selects(s measure.Subject, categories map[string]string) bool {
 	return r.tagged(s, categories) && r.selects(s, namesOf(s))

@@ -63,7 +63,7 @@ var means = [...]struct{ name, how string }{
 	ByCode:     {"device code", "name the files with device code: code in [[workload]]"},
 	ByWall:     {"unprofiled runs", "measure both sides with unprofiled runs"},
 	ByOutput:   {"output", "name the output in [[workload.output]], and measure both sides"},
-	ByResults:  {"results file", "name the files in [[workload.results]], or compare files that hold it"},
+	ByResults:  {"results file", "name a metric that the rows have (nsgate show FILE), or files that hold it"},
 }
 
 // String is the name of the means in the manual: "memory tracing".

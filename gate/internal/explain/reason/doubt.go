@@ -273,11 +273,12 @@ func (r NeedsProfiler) String() string {
 }
 
 // RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may
-// have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place.
+// have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place,
+// Kind that of a subject of another kind with the name.
 type RuleIdle struct {
-	Rule, First string
-	Here, Unmet bool
-	Of          int
+	Rule, First, Kind string
+	Here, Unmet       bool
+	Of                int
 }
 
 func (r RuleIdle) String() string {
@@ -286,6 +287,9 @@ func (r RuleIdle) String() string {
 		return r.Rule + " has nothing to judge here; another workload may have it"
 	case r.First != "":
 		return r.Rule + " has nothing to judge: " + r.First + " comes first and is about the same"
+	case r.Kind != "":
+		return r.Rule + " has nothing to judge: only the " + r.Kind + " of that name was measured; select it with " +
+			r.Kind
 	}
 	return r.Rule + " has nothing to judge: nothing by that name was measured"
 }
