@@ -48,6 +48,8 @@ func (a acting) idle(flag string, fs *pflag.FlagSet, in []string) string {
 		return fmt.Sprintf("needs %s: add it, or leave --%s out", strings.Join(needs, " or "), flag)
 	case acts:
 		return ""
+	case a == "files":
+		return "is about recordings that were made before: leave it out, or name them with --from"
 	}
 	return modes[in[0]]
 }
