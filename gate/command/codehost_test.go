@@ -193,6 +193,9 @@ func TestCodeHost(t *testing.T) {
 	w.write("event.json", pullRequest("synchronize", "team/app", "perf-accepted"))
 	check("a label of an earlier event", 0, "saxpy_1.05", "--accept-label", "perf-accepted", "--patch", "label.patch")
 	check("another label", 1, "saxpy_1.05", "--accept-label", "perf-ok", "--patch", "label.patch")
+	w.write("bound.toml", "[[rule]]\nmetric = \"launches\"\nat_most = \"5\"\n")
+	check("a bound, which no label lifts", 1, "saxpy_1.05", "--policy", "bound.toml", "--accept-label",
+		"perf-accepted", "--patch", "bound.patch")
 	check("no patch", 2, "saxpy_1.05", "--accept-label", "perf-accepted")
 
 	// A pull request that names itself by other means than the event does not count.

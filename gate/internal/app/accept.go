@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +108,9 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	case a.Improved && answer(r) != string(result.Pass):
 		out = append(out, notAcceptable("check again when it passes",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
+	case !a.Improved && Broken(r) >= 0:
+		out = append(out, notAcceptable("mend it, or change the bound (at_most, at_least)",
+			"the report fails by %s, and no baseline lifts an absolute limit", r.Findings[Broken(r)].Rule))
 	case !a.Improved && !Changed(r) && r.Measured == nil:
 		out = append(out, notAcceptable("record what is to be the baseline",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
@@ -278,7 +282,8 @@ func differs(f *result.Finding) bool {
 	case result.Slower, result.Faster, result.New, result.Gone:
 		return true
 	}
-	return f.Doubted || f.Match != "exact" && f.Match != ""
+	beyond := f.Undecided && math.Abs(float64(f.Change)) > float64(f.Limit)
+	return beyond || f.Doubted || f.Match != "exact" && f.Match != ""
 }
 
 // takes reports whether a subject is written: one that changed, a range around one, or the whole program.
@@ -358,9 +363,14 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 	return out
 }
 
+// Broken is the place of the first finding that fails by an absolute bound, which no baseline lifts; -1 for none.
+func Broken(r *result.Report) int {
+	return slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Fails() && f.Bounded() })
+}
+
 // Changed reports whether a gate does not pass because of a change that the baseline can take.
 func Changed(r *result.Report) bool {
-	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
+	return r.Verdict == result.Fail && Broken(r) < 0 || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
 }
 
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].

@@ -123,7 +123,7 @@ func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report,
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
 			strings.Join(all, ", "))
 	}
-	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)",
+	return nil, usageError("no workload of the report has a change to accept: name those wanted with --workload (%s)",
 		strings.Join(all, ", "))
 }
 
@@ -191,7 +191,7 @@ const againstBuild = story.Allow + "; the base build decides, whatever the basel
 
 // kept says why accept leaves a verdict as it is, with what to do instead; "" where accept changes it.
 func kept(r *result.Report) string {
-	bound := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Fails() && f.Bounded() })
+	bound := app.Broken(r)
 	switch {
 	case r.Verdict != result.Fail:
 		return ""
@@ -222,7 +222,7 @@ func (v *reported) reportFile(read string) string {
 // report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
-	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "" && step == "") {
+	if r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {
 		return
 	}
 	var x result.Addition

@@ -378,7 +378,7 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 			gate.Way = result.FirstPasses
 		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
 			gate.Way = result.FirstFails
-		case label != "" && w.Verdict == result.Fail:
+		case label != "" && w.Verdict == result.Fail && app.Changed(w):
 			gate.Way = result.Accepted
 			v.patchReason = cmp.Or(v.patchReason, label)
 		}
