@@ -238,7 +238,7 @@ func offerAccept(r *result.Report, file string, v *reported, saved, several bool
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()
 	case x.Accept != "" && r.Verdict == result.NoVerdict:
-		step = "or accept the change: " + x.Accept
+		step = toAccept + "the change: " + x.Accept
 	case x.Accept == "":
 		step = toAccept + "the change, check again with --report json=report.json"
 	}
