@@ -135,7 +135,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
 		if screen != nil {
-			c.Begin(answer(screen) + " against the committed baseline: measuring the base build beside the head")
+			c.Begin(answer(screen) + " against the baseline: measuring the base build beside the head")
 		}
 		if r, err = Refused(c.pair(ctx)); err == nil && screen != nil {
 			overrule(screen, r)
@@ -215,7 +215,7 @@ func overrule(screen, r *result.Report) {
 	x := result.Addition{Remarks: []result.Remark{result.Say(Screened{answer(screen), screen.Reason})}}
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
 		x.Next = []string{
-			"the committed baseline does not describe the base on this machine: record it anew, or on this host too"}
+			"the baseline does not describe the base on this machine: record it anew, or on this host too"}
 	}
 	r.Append(x)
 }
@@ -382,7 +382,7 @@ func (c *Check) Commands(ctx context.Context) []string {
 	case !c.Screens():
 		return slices.Concat(c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 	}
-	return slices.Concat(m.Commands(looks[:1], nil), []string{"# unless that passes against the committed baseline:"},
+	return slices.Concat(m.Commands(looks[:1], nil), []string{"# unless that passes against the baseline:"},
 		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 

@@ -30,7 +30,7 @@ var _ = result.Keyed("screened", Screened{}, "The verdict on the committed basel
 type Screened struct{ Answer, Because string }
 
 func (r Screened) String() string {
-	return "the committed baseline said " + r.Answer + " (" + r.Because +
+	return "the baseline said " + r.Answer + " (" + r.Because +
 		"); the base build, measured beside the head, decides"
 }
 
