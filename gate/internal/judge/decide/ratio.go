@@ -60,16 +60,22 @@ func ratioRows(s *model.Session, r thresholds.Ratio) (of, over *model.Series) {
 // without either row is none of the ratio's, which is a remark.
 func unmetRatios(policy *thresholds.Resolved, base, head *recorded.Index) (refused, idle []result.Remark) {
 	for _, r := range policy.Ratios {
-		some := head.Has(bench.Row(r.Of)) || head.Has(bench.Row(r.Over))
+		some, row := head.Has(bench.Row(r.Of)) || head.Has(bench.Row(r.Over)), bench.Row(r.Name)
+		in := func(side *recorded.Index) bool { // another row may have the name
+			return side.HasMetric(row, measure.Ratio.Name) || side.HasMetric(row, measure.RateRatio.Name)
+		}
 		switch {
-		case head.Has(bench.Row(r.Name)):
+		case in(head):
+			continue
+		case policy.Limit(row, measure.Ratio).Severity != thresholds.Fail:
+			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where}))
 			continue
 		case !some && policy.Several > 1:
 			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Here: true, Unmet: true, Of: policy.Several}))
 			continue
 		}
 		next := "correct the names: nsgate show lists the rows"
-		if base.Has(bench.Row(r.Name)) {
+		if in(base) {
 			next = "measure both rows, or remove the ratio where it is meant that one is gone"
 		}
 		refused = append(refused, *result.Refuse(model.MetricMissing, next,
