@@ -18,8 +18,11 @@ func bisected(b *history.Bisection, _ story.Options) story.Document {
 		return story.Document{story.Verdict("NOT FOUND", story.Doubtful,
 			"the ends cannot be compared: "+story.Clean(b.Ends.Reason)), next}
 	case b.Followed == nil:
-		return story.Document{story.Verdict("NOT FOUND", story.Doubtful,
-			"the ends do not differ beyond the limits: "+story.Clean(b.Ends.Reason)),
+		because := "the ends do not differ beyond the limits: "
+		if b.Ends.Verdict == result.Fail { // by another finding than those that are followed
+			because = "what is followed is not slower beyond its limit, the ends differ otherwise: "
+		}
+		return story.Document{story.Verdict("NOT FOUND", story.Doubtful, because+story.Clean(b.Ends.Reason)),
 			nearest(b), next}
 	}
 	f := b.Followed
