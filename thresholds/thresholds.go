@@ -432,9 +432,8 @@ func (r *Rule) selects(s measure.Subject, names []string) bool {
 func (r *Rule) Namesake(s measure.Subject) bool {
 	other, known := false, false
 	for _, x := range r.selectors() {
-		wild := strings.Trim(string(x.pattern), "*?") == ""
-		other = other || !wild && s.Kind() != x.kind && slices.ContainsFunc(namesOf(s), x.pattern.Match)
-		known = known || s.Kind() == x.kind
+		named := strings.Trim(string(x.pattern), "*?") != "" && slices.ContainsFunc(namesOf(s), x.pattern.Match)
+		other, known = other || named && s.Kind() != x.kind, known || s.Kind() == x.kind
 	}
 	return other && known
 }

@@ -31,7 +31,8 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	if err != nil {
 		return err
 	}
-	rows, err := rowsOf(p, workload)
+	w, _ := p.Workload(workload)
+	rows, err := rowsOf(p, cmp.Or(w, &thresholds.Workload{}))
 	if err != nil {
 		return err
 	}

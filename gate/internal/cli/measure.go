@@ -58,11 +58,10 @@ func filterOf(dir, text string) (string, error) {
 }
 
 // rowsOf is the filter that gives the rows of a workload's results, "" for none.
-func rowsOf(p *thresholds.Policy, workload string) (rows string, err error) {
-	if w, ok := p.Workload(workload); ok {
-		if rows, err = filterOf(filepath.Dir(p.File), w.Rows()); err != nil {
-			err = fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
-		}
+func rowsOf(p *thresholds.Policy, w *thresholds.Workload) (string, error) {
+	rows, err := filterOf(filepath.Dir(p.File), w.Rows())
+	if err != nil {
+		err = fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
 	}
 	return rows, err
 }
@@ -156,7 +155,7 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event, Live: &app.Live{},
 		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
-	if j.rows, err = rowsOf(p, w.Name); err != nil {
+	if j.rows, err = rowsOf(p, &w); err != nil {
 		return nil, err
 	}
 	if !v.finished() {

@@ -76,7 +76,7 @@ var sessionRefusals = []Refusal[*sides]{
 			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " +
 				graphs(h.GraphTrace) + " in the head", "profile both sides with --cuda-graph-trace=node"
 		}),
-	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return unlike(b, h) != "" },
+	differ("profiler set otherwise", model.OtherMode, unlike,
 		func(b, h *model.Session) (string, string) {
 			if setting, x, y := model.Unlike(b.Mode, h.Mode); setting != model.WholeMode {
 				return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
@@ -267,10 +267,10 @@ func swept(s *model.Session, setting string) bool {
 	return holds(s.Mode) || slices.ContainsFunc(s.Series, func(x model.Series) bool { return holds(x.Subject.Name) })
 }
 
-// unlike is the first setting of a load, or of the profiler, that differs.
-func unlike(b, h *model.Session) string {
+// unlike reports whether a setting of a load, or of the profiler, differs.
+func unlike(b, h *model.Session) bool {
 	setting, _, _ := model.Unlike(b.Mode, h.Mode)
-	return setting
+	return setting != ""
 }
 
 func mostUnsteady(sessions []model.Session) bool {

@@ -21,6 +21,7 @@ type comparison struct {
 	shared      [][2]int // pairs of a base and a head session that are one session
 	batches     bool     // they are one session, but not measured in turn
 	assumed     bool     // no side names its host: they are taken for one
+	named       bool     // a side names it, where the flag, or a policy for benchmark files, says that they may differ
 	trend       bool     // kernels of both batches get slower or faster from run to run
 	boards      result.Boards
 	fits        [2][]runFit         // of the sessions of base and head
@@ -60,14 +61,6 @@ func (t comparison) hosts() string {
 	return "different"
 }
 
-// idleHosts reports whether the sides name their hosts where the policy says that they may be of different ones. The
-// key of a policy file is about benchmark files alone, the flag about all files of the call.
-func (t comparison) idleHosts() bool {
-	profiled := func(s model.Session) bool { return s.Profiled() > 0 }
-	return t.Policy.OtherHost && !(recorded.NoHost(t.Base.Sessions) && recorded.NoHost(t.Head.Sessions)) &&
-		(t.Policy.Places["same_host"] == "" || !slices.ContainsFunc(t.Head.Sessions, profiled))
-}
-
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t comparison) share(p pair) float64 {
 	if p.Subject.Scope == measure.ScopeSection {
@@ -82,6 +75,8 @@ func (t comparison) share(p pair) float64 {
 func newComparison(base, head []model.Session, policy *thresholds.Resolved) comparison {
 	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head),
 		yielding: map[string]bool{}}
+	t.named = policy.OtherHost && !(recorded.NoHost(base) && recorded.NoHost(head)) &&
+		(policy.Places["same_host"] == "" || head[0].Profiled() == 0)
 	t.assumed = !policy.OtherHost && recorded.NoHost(base) && recorded.NoHost(head)
 	for i := range base {
 		for j := range head {

@@ -100,13 +100,12 @@ func Judge(in Input) *Decision {
 	}
 	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
 	d := newDecision(in, Measured)
-	in.Baseline, in.Head = align.InLoads(in.Baseline, in.Head), align.InLoads(in.Head, in.Baseline)
+	in.Baseline, in.Head = align.Alike(in.Baseline, in.Head), align.Alike(in.Head, in.Baseline)
 	base, refusal := align.Comparable(in.Baseline, in.Head)
 	d.Base, d.Boards = base, align.Boards(base, in.Head)
 	if refusal != nil {
 		return d.conclude(verdict.Gate{Refused: refusal})
 	}
-	base, in.Head = align.InSuites(base, in.Head), align.InSuites(in.Head, base)
 	head, scaled := align.SameWork(base, in.Head)
 	d.Stage, d.t, d.Scaled = Aligned, newComparison(withRatios(policy, base),
 		withRatios(policy, head), policy), scaled
@@ -163,7 +162,7 @@ func (d *Decision) compare() {
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
 	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(all, d.Findings), leftOut(*t)
-	d.Assumed = append(result.SayIf(t.assumed, reason.OneHost), result.SayIf(t.idleHosts(), reason.HostNamed)...)
+	d.Assumed = append(result.SayIf(t.assumed, reason.OneHost), result.SayIf(t.named, reason.HostNamed)...)
 	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		d.Apart = x

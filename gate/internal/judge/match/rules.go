@@ -62,14 +62,10 @@ func (x *unmet) explain(t Sides, first string, unmeasured bool) {
 		idle.Kind = string(all[i].Kind())
 	}
 	x.says = result.Say(idle)
-	how := "nsgate show lists what was measured: correct the rule, or remove it"
-	because := result.Refuse(model.MetricMissing, how, "%s bounds a name that nothing in the head has", x.rule.Where)
-	if idle.Kind != "" {
-		because = result.Refuse(model.MetricMissing, "select it with "+idle.Kind+" in the rule, or remove the rule",
-			"%s bounds nothing in the head: only the %s of that name was measured", x.rule.Where, idle.Kind)
-	}
+	because := result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
+		"%s bounds a name that nothing in the head has%s", x.rule.Where, result.Given(idle.Kind, " but the ", idle.Kind))
 	if unmeasured && !x.idle {
-		how = x.metric.HowTo()
+		how := x.metric.HowTo()
 		if unprofiled(x.metric, t.Head.Sessions) {
 			how = `profile the workload: profile = "always" in its [[workload]]`
 		}
