@@ -36,9 +36,12 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	if err != nil {
 		return err
 	}
-	saved, err := moments(ctx, args.own, workload, rows)
-	if err != nil {
+	saved, others, err := moments(ctx, args.own, workload, rows)
+	switch {
+	case err != nil:
 		return err
+	case len(others) > 0:
+		fmt.Fprintln(e.Err, "nsgate: left out: reports on other workloads,", strings.Join(others, ", "))
 	}
 	histories, shallow, err := app.Histories(ctx, root, workload, saved)
 	if err != nil {
@@ -96,9 +99,8 @@ func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string
 }
 
 // moments are those of reports on a workload and of benchmark files, whose rows a filter may give. Reports on others
-// alone are an error.
-func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, err error) {
-	var others []string
+// alone are an error; others are their names.
+func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, others []string, err error) {
 	err = app.ReadSaved(ctx, files, true, rows, func(file string, s *model.Session, r *result.Report) {
 		if s != nil {
 			m := history.MomentOf(s)
@@ -114,14 +116,11 @@ func moments(ctx context.Context, files []string, workload, rows string) (out []
 			}
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(out) == 0 && len(others) > 0 {
-		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
+	if err == nil && len(out) == 0 && len(others) > 0 {
+		err = usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
 			strings.Join(others, ", "))
 	}
-	return out, nil
+	return out, others, err
 }
 
 const maxReports = 10000

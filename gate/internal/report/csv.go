@@ -68,19 +68,23 @@ func historyCSV(h *history.History, _ story.Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit",
-		"value", "change_of_level"}}
+		"value", "change_of_level", "file"}}
 	for _, t := range h.Trends {
 		for i, v := range t.Values {
 			if !v.Known() {
 				continue
 			}
-			m, level := h.Moments[i], ""
+			m, level, at := h.Moments[i], "", ""
+			if !m.At.IsZero() {
+				at = m.At.UTC().Format(time.RFC3339)
+			}
 			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
 				level = csvNumber(t.Changes[j].Change)
 			}
-			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), csvText(m.Commit),
+			rows = append(rows, []string{at, csvText(m.Commit),
 				csvText(m.Environment.GPUHash), csvText(m.Environment.Driver), string(t.Scope),
-				csvText(t.Name), t.Grid, t.Block, t.Metric, t.Unit, csvNumber(v), level})
+				csvText(t.Name), t.Grid, t.Block, t.Metric, t.Unit, csvNumber(v), level,
+				csvText(m.File)})
 		}
 	}
 	err := w.WriteAll(rows)
