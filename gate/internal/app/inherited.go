@@ -62,7 +62,7 @@ func variables(environment []string) map[string]string {
 }
 
 // inherited are the settings that a program inherits from this process, by name: its variables without those of
-// [perJob], and what [proc.Inherited] gives.
+// [perJob], what [proc.Inherited] gives, and the limits of its control groups.
 func inherited() (map[string]string, error) {
 	all := variables(os.Environ())
 	more, err := proc.Inherited()
@@ -70,8 +70,8 @@ func inherited() (map[string]string, error) {
 		return nil, fmt.Errorf("the limits of this process: %w", err)
 	}
 	maps.Copy(all, more)
+	maps.Copy(all, host.Here().Limits())
 	all["CPU limit of the control group"] = fmt.Sprint(host.Here().Limit())
-	all["memory limit of the control group"] = strings.TrimSpace(input.System("/sys/fs/cgroup/memory.max"))
 	return all, nil
 }
 
@@ -204,11 +204,17 @@ func (in *Inputs) each(dir string, do func(pattern, file string) error) error {
 const mostSearched = 64 << 20
 
 // mentioned adds to settings the variables of a job that the command or an input names: by these the program may run.
+// A name of one word, such as LINES, counts behind a sign that programs and shells name variables with.
 func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) error {
 	of := map[string]*regexp.Regexp{}
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); perJob(v) && strings.Contains(strings.Trim(name, "_"), "_") {
-			of[name] = regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+		name, _, _ := strings.Cut(v, "=")
+		sign := `["'${]`
+		if strings.Contains(strings.Trim(name, "_"), "_") {
+			sign = `\b`
+		}
+		if perJob(v) && name != "_" {
+			of[name] = regexp.MustCompile(sign + regexp.QuoteMeta(name) + `\b`)
 		}
 	}
 	find := func(text []byte) {

@@ -1,9 +1,9 @@
 package proc
 
 import (
-	"math/bits"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inheritedStatus are the rows of /proc/self/status that change how a program runs.
-var inheritedStatus = []string{"Umask", "CapEff", "NoNewPrivs", "Seccomp", "THP_enabled", "Cpus_allowed_list",
-	"Mems_allowed_list", "Speculation_Store_Bypass", "SpeculationIndirectBranch"}
+// ownStatus are the rows of /proc/self/status about a process alone, which no program inherits: a * ends a beginning of
+// names. All others count, among them users, groups, rights, signals, and those of later kernels.
+var ownStatus = strings.Fields("Name State Tgid Ngid Pid PPid FDSize NS* Vm* Rss* HugetlbPages CoreDumping Threads " +
+	"Sig[QPC]* ShdPnd Cpus_allowed Mems_allowed voluntary_* nonvoluntary_*")
 
 // Inherited are settings beside variables that a program which is started here inherits, by their names in /proc:
 // limits, CPUs and memory nodes, rights, priority. A child tells them, because Go raises the limit of its own files.
@@ -28,14 +29,14 @@ func Inherited() (map[string]string, error) {
 		"timer slack": strconv.Itoa(slack)}
 	const nameWidth = 26 // of the table of limits
 	for line := range strings.Lines(string(text)) {
+		key, value, row := strings.Cut(line, ":\t")
 		line = strings.TrimSpace(line)
-		key, value, row := strings.Cut(line, ":")
 		_, stat, isStat := strings.Cut(line, ") ")
 		switch {
 		case strings.HasPrefix(line, "Max ") && len(line) > nameWidth:
 			name := strings.TrimSpace(line[:nameWidth])
 			out[name] = limitsOf(name, strings.Fields(line[nameWidth:]))
-		case row && slices.Contains(inheritedStatus, key):
+		case row && !slices.ContainsFunc(ownStatus, func(own string) bool { is, _ := path.Match(own, key); return is }):
 			out[key] = strings.TrimSpace(value)
 		case isStat && len(strings.Fields(stat)) > 38: // proc_pid_stat(5), fields 19, 40 and 41
 			of := strings.Fields(stat)
@@ -52,14 +53,11 @@ func Inherited() (map[string]string, error) {
 	return out, err
 }
 
-// limitsOf are the soft and the hard limit of a row. The kernel derives two from the memory of the host, which differs
-// by some pages between hosts of one kind and releases of the kernel: of these the power of two counts.
+// limitsOf are the soft and the hard limit of a row.
 func limitsOf(name string, cells []string) string {
 	if name == "Max processes" || name == "Max pending signals" {
 		for i, cell := range cells {
-			if n, err := strconv.ParseUint(cell, 10, 64); err == nil && n >= 10_000 {
-				cells[i] = "2^" + strconv.Itoa(bits.Len64(n))
-			}
+			cells[i] = OfMemory(cell)
 		}
 	}
 	return strings.Join(cells, " ")

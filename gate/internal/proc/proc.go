@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -147,4 +149,13 @@ func Setenv(env []string, name string, value *string) []string {
 		env = append(env, name+"="+*value)
 	}
 	return env
+}
+
+// OfMemory is a limit that the system derives from the memory of the host, which differs by some pages between hosts of
+// one kind and releases of the kernel: of a large one the power of two counts.
+func OfMemory(limit string) string {
+	if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n >= 10_000 {
+		return "2^" + strconv.Itoa(bits.Len64(n))
+	}
+	return limit
 }

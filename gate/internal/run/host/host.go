@@ -52,8 +52,8 @@ func (h Host) CPU() (name string, sockets int) {
 	return name, len(packages)
 }
 
-// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"),
-// outermost last.
+// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"; "" for
+// any), outermost last.
 func (h Host) groups(resource string) (dirs []string) {
 	for line := range strings.Lines(h.read("proc/self/cgroup")) {
 		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -64,7 +64,7 @@ func (h Host) groups(resource string) (dirs []string) {
 		switch {
 		case cells[1] == "":
 			mount = "sys/fs/cgroup"
-		case strings.Contains(","+cells[1]+",", ","+resource+","):
+		case resource == "", strings.Contains(","+cells[1]+",", ","+resource+","):
 			mount = "sys/fs/cgroup/" + cells[1]
 		default:
 			continue
@@ -98,6 +98,33 @@ func (h Host) Limit() float64 {
 		}
 	}
 	return math.Round(least*100) / 100
+}
+
+// limiting are names of files of control groups that hold a limit, of version 2 and 1; * stands for any text.
+var limiting = []string{"*.max", "*.high", "*limit_in_bytes", "blkio.throttle.*_device"}
+
+// Limits are the values of the files of this process's control groups that limit anything, innermost first, by their
+// names. CPUs are left to [Host.Limit].
+func (h Host) Limits() map[string]string {
+	out := map[string]string{}
+	for _, dir := range h.groups("") {
+		files, _ := os.ReadDir(filepath.Join(h.Root, dir))
+		for _, f := range files {
+			name := f.Name()
+			is := func(pattern string) bool { is, _ := path.Match(pattern, name); return is }
+			if name == "cpu.max" || !slices.ContainsFunc(limiting, is) {
+				continue
+			}
+			value := strings.Join(strings.Fields(h.read(path.Join(dir, name))), " ")
+			if name == "pids.max" {
+				value = proc.OfMemory(value)
+			}
+			if value != "" && value != "max" && !strings.HasPrefix(value, "922337203685477") { // of 2^63 bytes
+				out["control group "+name] += value + " "
+			}
+		}
+	}
+	return out
 }
 
 // MemoryKills is how many processes of the control groups of this process, or where these do not count them of the

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,6 +69,42 @@ func TestLimit(t *testing.T) {
 	} {
 		if got := system(t, tt.files).Limit(); got != tt.want {
 			t.Errorf("%s: %v CPUs, want %v", what, got, tt.want)
+		}
+	}
+}
+
+// Every limit of a group counts, wherever the group lies, and none that is not set.
+func TestLimits(t *testing.T) {
+	for what, tt := range map[string]struct {
+		files map[string]string
+		want  map[string]string
+	}{
+		"none": {nil, map[string]string{}},
+		"version 2": {map[string]string{"proc/self/cgroup": "0::/a\\x2d1/b\n",
+			"sys/fs/cgroup/a\\x2d1/memory.max":    "4096\n",
+			"sys/fs/cgroup/a\\x2d1/b/memory.max":  "2048\n",
+			"sys/fs/cgroup/a\\x2d1/b/memory.high": "max\n",
+			"sys/fs/cgroup/a\\x2d1/b/memory.peak": "7\n",
+			"sys/fs/cgroup/a\\x2d1/b/cpu.max":     "100 200\n",
+			"sys/fs/cgroup/a\\x2d1/b/pids.max":    "38401\n",
+			"sys/fs/cgroup/a\\x2d1/b/io.max":      "8:0 rbps=1\n8:1 wbps=2\n"},
+			map[string]string{"control group memory.max": "2048 4096 ", "control group pids.max": "2^16 ",
+				"control group io.max": "8:0 rbps=1 8:1 wbps=2 "}},
+		"version 1": {map[string]string{"proc/self/cgroup": "5:cpu,cpuacct:/x\n4:memory:/x\n3:blkio:/\n",
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes":        "4096\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":          "9223372036854771712\n",
+			"sys/fs/cgroup/blkio/blkio.throttle.read_bps_device":  "8:0 1\n",
+			"sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes": "Total 7\n",
+			"sys/fs/cgroup/cpu,cpuacct/x/cpuacct.usage":           "7\n",
+			"sys/fs/cgroup/memory/other/memory.limit_in_bytes":    "1\n",
+			"sys/fs/cgroup/memory/x/memory.memsw.limit_in_bytes":  "8192\n",
+			"sys/fs/cgroup/memory/x/memory.max_usage_in_bytes":    "7\n"},
+			map[string]string{"control group memory.limit_in_bytes": "4096 ",
+				"control group memory.memsw.limit_in_bytes":    "8192 ",
+				"control group blkio.throttle.read_bps_device": "8:0 1 "}},
+	} {
+		if got := system(t, tt.files).Limits(); !maps.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", what, got, tt.want)
 		}
 	}
 }
