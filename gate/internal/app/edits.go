@@ -13,7 +13,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 )
 
@@ -59,14 +58,11 @@ func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 // mergeRef matches the ref of GitHub's and Azure's merge of a change with its target.
 var mergeRef = input.Pattern(`^refs/pull/[0-9]+/merge$`)
 
-// Edit is a baseline or policy file that judges the change under review and that the change edits.
+// Edit is a baseline or policy file that judges the change under review and that the change edits. How it does so is
+// that of git, "linked" (a symbolic link, whose target is not reviewed) or "outside" (beyond the repository).
 type Edit struct {
-	What  string // "baseline" or "policy"
-	File  string // relative to the repository, with slashes
-	Lines int    // added or deleted, whichever is more
-	// How is "edited", "untracked" (in no commit), "linked" (a symbolic link, whose target is not reviewed),
-	// "submodule" (in another repository), or "outside" (beyond the repository).
-	How string
+	What string // "baseline" or "policy"
+	git.Change
 }
 
 // Edits says which of the baselines (directories) and policy files, without "", the change under review edits since it
@@ -75,31 +71,20 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 	if r.base == "" {
 		return nil, false
 	}
-	files, names := slices.Concat(baselines, policies), []string(nil)
-	for _, file := range files {
-		if name := git.Within(r.repository.Top, file); file != "" && name != "" {
-			names = append(names, name)
-		}
-	}
-	found, err := editsOf(ctx, r.repository, r.base, names)
-	if err != nil {
-		return nil, false
-	}
-	for i, file := range files {
+	for i, file := range slices.Concat(baselines, policies) {
 		what, name := "policy", git.Within(r.repository.Top, file)
 		if i < len(baselines) {
 			what = "baseline"
 		}
-		of := found[name]
-		switch {
-		case file == "":
-			continue
-		case name == "":
-			of = []Edit{{"", filepath.ToSlash(file), 0, "outside"}}
+		of, err := []git.Change{{File: filepath.ToSlash(file), How: "outside"}}, error(nil)
+		if name != "" && file != "" {
+			of, err = editsOf(ctx, r.repository, r.base, name)
 		}
-		for _, x := range of {
-			x.What = what
-			if !slices.Contains(edits, x) {
+		if err != nil {
+			return nil, false
+		}
+		for _, c := range of {
+			if x := (Edit{what, c}); file != "" && !slices.Contains(edits, x) {
 				edits = append(edits, x)
 			}
 		}
@@ -122,76 +107,14 @@ func (r *Review) Before(ctx context.Context, files []string) (text string, known
 	return "", true
 }
 
-// editsOf is how the files of names in a repository, or in a submodule of it, differ from a commit, by name.
-func editsOf(ctx context.Context, in git.Repository, base string, names []string) (map[string][]Edit, error) {
-	edits := map[string][]Edit{}
-	if len(names) == 0 {
-		return edits, nil
+// editsOf is how the files of a name in a repository differ from a commit. What a link leads to is in none.
+func editsOf(ctx context.Context, in git.Repository, base, name string) ([]git.Change, error) {
+	edits, err := in.Changed(ctx, base, name)
+	if link := linked(in.Top, name); link != "" {
+		edits = slices.DeleteFunc(edits, func(c git.Change) bool { return c.How == git.Untracked })
+		edits = append(edits, git.Change{File: link, How: "linked"})
 	}
-	entries, err := in.Output(ctx, slices.Concat([]string{"ls-tree", "-t", "-z", base, "--"},
-		slices.Concat(measure.Map(names, leading)...))...)
-	if err != nil {
-		return nil, err
-	}
-	var own []string // in no submodule
-	for _, name := range names {
-		found := false
-		for _, dir := range leading(name) {
-			below := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), ".")
-			if edits[name], found, err = editsInSubmodule(ctx, in, entries, dir, below); err != nil {
-				return nil, err
-			}
-			if found {
-				break
-			}
-		}
-		if !found {
-			own = append(own, name)
-		}
-	}
-	if len(own) == 0 {
-		return edits, nil
-	}
-	if _, err := in.Genuine(ctx, base, own...); err != nil {
-		return nil, err
-	}
-	changed, err := in.Changed(ctx, base, own...)
-	if err != nil {
-		return nil, err
-	}
-	others, err := in.Output(ctx, slices.Concat([]string{"ls-files", "--others", "-z", "--"}, own)...)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range own {
-		holds := func(file string) bool { return name == "." || slices.Contains(leading(file), name) }
-		edits[name] = nil
-		for _, c := range changed {
-			if holds(c.File) {
-				edits[name] = append(edits[name], Edit{"", c.File, c.Lines, "edited"})
-			}
-		}
-		if link := linked(in.Top, name); link != "" {
-			edits[name] = append(edits[name], Edit{"", link, 0, "linked"})
-			continue
-		}
-		for file := range strings.SplitSeq(others, "\x00") {
-			if file != "" && holds(file) {
-				edits[name] = append(edits[name], Edit{"", file, 0, "untracked"})
-			}
-		}
-	}
-	return edits, nil
-}
-
-// leading are the directories that lead to a name, the first one first, and the name.
-func leading(name string) (names []string) {
-	for i := range name {
-		if name[i] == '/' {
-			names = append(names, name[:i])
-		}
-	}
-	return append(names, name)
+	return edits, err
 }
 
 // Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged
@@ -204,8 +127,8 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 			return true
 		}
 		_, empty := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-		edits, err := editsOf(ctx, in, "HEAD", []string{name})
-		return empty == nil && (err != nil || len(edits[name]) == 0)
+		edits, err := editsOf(ctx, in, "HEAD", name)
+		return empty == nil && (err != nil || len(edits) == 0)
 	})
 	if len(lacking) == 0 {
 		return ""
@@ -216,40 +139,6 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 	}
 	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") +
 		"; " + way
-}
-
-// editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
-// submodule lacks the base's commit, nothing but its being another is known. entries are those of the base.
-func editsInSubmodule(ctx context.Context, in git.Repository, entries, dir, name string) (edits []Edit, found bool,
-	err error) {
-	was, linked := "", false
-	for entry := range strings.SplitSeq(entries, "\x00") {
-		head, of, _ := strings.Cut(entry, "\t")
-		if cells := strings.Fields(head); of == dir && len(cells) == 3 && cells[1] == "commit" {
-			was, linked = cells[2], true
-		}
-	}
-	top := filepath.Join(in.Top, filepath.FromSlash(dir))
-	_, missing := os.Lstat(filepath.Join(top, ".git"))
-	if !linked && missing != nil {
-		return nil, false, nil
-	}
-	moved := []Edit{{"", dir, 0, "submodule"}}
-	if !linked || missing != nil {
-		return moved, true, nil
-	}
-	sub, err := git.Open(ctx, top)
-	if err != nil {
-		return nil, true, err
-	}
-	if _, err := sub.Output(ctx, "cat-file", "-e", was+"^{commit}"); err != nil {
-		return moved, true, nil
-	}
-	all, err := editsOf(ctx, sub, was, []string{name})
-	for i := range all[name] {
-		all[name][i].File = dir + "/" + all[name][i].File
-	}
-	return all[name], true, err
 }
 
 // linked is the first part of a path below root that is a symbolic link, "" for none.

@@ -32,7 +32,7 @@ var ErrForeign = errors.New("the repository belongs to another user, so git refu
 // options switch off programs from the configuration of a repository, and settings that change an answer.
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
 	"core.hooksPath=" + os.DevNull, "--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c",
-	"log.showSignature=false", "-c", "core.quotePath=false"}
+	"log.showSignature=false", "-c", "core.quotePath=false", "-c", "core.commitGraph=false"}
 
 // cleared are variables that tie git to the repository and index of a hook, run programs, or read a path as a pattern.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",

@@ -101,9 +101,10 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edits, err := repository.Changed(ctx, id, ".nsgate", "a.txt")
-	if err != nil || !slices.Equal(edits, []Change{{".nsgate/k/s.csv", 1}}) {
-		t.Errorf("changes %v, %v", edits, err)
+	for name, want := range map[string][]Change{".nsgate": {{".nsgate/k/s.csv", 1, Edited}}, "a.txt": nil} {
+		if edits, err := repository.Changed(ctx, id, name); err != nil || !slices.Equal(edits, want) {
+			t.Errorf("changes of %s: %v, %v", name, edits, err)
+		}
 	}
 	write(t, "a.txt", "ONE\n")
 	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || !changed {
@@ -124,39 +125,70 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The index can be told to take a file for unchanged, which hides no change from a commit.
+// hidden are scripts by which a build changes a file of a baseline and lets git say otherwise, and the change.
+var hidden = map[string]struct {
+	script string
+	want   []Change
+}{
+	"unchanged":         {`:`, nil},
+	"other time":        {`touch -d 2001-01-01 s.csv`, nil},
+	"other line ends":   {`printf 'one\r\ntwo\r\n' >s.csv`, nil},
+	"kept in LFS":       {`printf large >large`, nil},
+	"other than in LFS": {`printf small >large`, []Change{{"k/large", 3, Edited}}},
+	"assumed unchanged": {`git update-index --assume-unchanged s.csv; echo 2 >>s.csv`,
+		[]Change{{"k/s.csv", 1, Edited}}},
+	"skipped":          {`git update-index --skip-worktree s.csv; echo 2 >>s.csv`, []Change{{"k/s.csv", 1, Edited}}},
+	"skipped and gone": {`git update-index --skip-worktree s.csv; rm s.csv`, []Change{{"k/s.csv", 2, Edited}}},
+	"time and size": {`touch -d 2001-01-01 s.csv; git add s.csv; git config core.trustctime false
+		printf 'ONE\ntwo\n' >s.csv; touch -d 2001-01-01 s.csv`, []Change{{"k/s.csv", 1, Edited}}},
+	"time alone": {`touch -d 2001-01-01 s.csv; git add s.csv; git config core.checkStat minimal
+		git config core.ignoreStat true; printf 'ONE\ntwo\n' >s.csv; touch -d 2001-01-01 s.csv`,
+		[]Change{{"k/s.csv", 1, Edited}}},
+	"filter of the past": {`echo '* filter=old' >../.git/info/attributes
+		git config filter.old.clean 'git cat-file blob HEAD:k/s.csv'; echo 2 >>s.csv; git add s.csv
+		git config --unset filter.old.clean`, []Change{{"k/s.csv", 1, Edited}}},
+	"encoding": {`echo '* working-tree-encoding=UTF-7' >../.git/info/attributes; printf 'o+AG4-e\ntwo\n' >s.csv`,
+		[]Change{{"k/s.csv", 1, Edited}}},
+	"identity": {`echo '* ident' >../.git/info/attributes; sed -i 's/Id/Id: 2/' id`,
+		[]Change{{"k/id", 1, Edited}}},
+	"committed":       {`echo 2 >more; git add more; git commit -q -m more`, []Change{{"k/more", 0, Edited}}},
+	"staged":          {`echo 2 >more; git add more`, []Change{{"k/more", 0, Untracked}}},
+	"ignored":         {`echo 2 >more; echo more >../.git/info/exclude`, []Change{{"k/more", 0, Untracked}}},
+	"link in place":   {`ln -sf id s.csv`, []Change{{"k/s.csv", 1, Edited}}},
+	"files elsewhere": {`git config core.worktree /; echo 2 >>s.csv`, []Change{{"k/s.csv", 1, Edited}}},
+	"in a submodule":  {`echo 2 >>sub/s.csv`, []Change{{"k/sub/s.csv", 1, Edited}}},
+	"submodule moved": {`git -C sub commit -q --allow-empty -m 2; echo 2 >>sub/s.csv; git -C sub commit -q -a -m 3`,
+		[]Change{{"k/sub/s.csv", 1, Edited}}},
+	"repository below": {`git init -q more; echo 2 >more/s.csv`, []Change{{"k/more", 0, Submodule}}},
+	"submodule gone":   {`rm -rf sub; git init -q sub; echo 2 >sub/s.csv`, []Change{{"k/sub", 0, Submodule}}},
+}
+
+// What a build tells git hides no change from a commit.
 func TestChangedHidden(t *testing.T) {
-	dir := hostile(t)
-	id, err := Output(t.Context(), "", "rev-parse", "HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository, err := Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	disable, err := noFilters(func(args ...string) (string, error) { return repository.Output(t.Context(), args...) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, how := range []string{"--assume-unchanged", "--skip-worktree"} {
-		write(t, ".nsgate/k/s.csv", "two\n")
-		if _, err := repository.Output(t.Context(), slices.Concat(disable,
-			[]string{"update-index", how, ".nsgate/k/s.csv"})...); err != nil {
+	made := t.TempDir()
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(made, "config"))
+	shell(t, made, `printf '[user]\nname = a\nemail = a@b\n[protocol "file"]\nallow = always\n' >config
+		git init -q other; printf 'one\n' >other/s.csv; git -C other add .; git -C other commit -q -m base
+		git init -q top; cd top; mkdir k; printf 'one\ntwo\n' >k/s.csv; echo '$Id$' >k/id
+		sum=$(printf large | sha256sum | cut -c 1-64)
+		printf "version https://git-lfs.github.com/spec/v1\noid sha256:$sum\nsize 5\n" >k/large
+		git submodule --quiet add ../other k/sub; git add .; git commit -q -m base; printf large >k/large`)
+	for how, tt := range hidden {
+		dir := t.TempDir()
+		shell(t, dir, "cp -a '"+made+"/top' .")
+		dir = filepath.Join(dir, "top")
+		t.Chdir(dir)
+		id, err := Output(t.Context(), "", "rev-parse", "HEAD")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if edits, err := repository.Changed(t.Context(), id, ".nsgate"); err != nil || len(edits) != 0 {
-			t.Errorf("%s, unchanged: %v, %v", how, edits, err)
+		repository, err := Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
 		}
-		// The index differs from an older tree as well; the file is listed once.
-		const empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-		if edits, err := repository.Changed(t.Context(), empty, ".nsgate"); err != nil || len(edits) != 1 {
-			t.Errorf("%s, since an empty tree: %v, %v", how, edits, err)
-		}
-		write(t, ".nsgate/k/s.csv", "two\nthree\n")
-		edits, err := repository.Changed(t.Context(), id, ".nsgate")
-		if err != nil || !slices.Equal(edits, []Change{{".nsgate/k/s.csv", 1}}) {
-			t.Errorf("%s: %v, %v", how, edits, err)
+		shell(t, filepath.Join(dir, "k"), tt.script)
+		if got, err := repository.Changed(t.Context(), id, "k"); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, %v, want %v", how, got, err, tt.want)
 		}
 	}
 }

@@ -54,12 +54,11 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 // hashes. It is an error where one is another object than its hash says: git does not compare them, and whoever writes
 // to the repository can replace one.
 func (r Repository) Genuine(ctx context.Context, commit string, files ...string) (map[string]string, error) {
-	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit, "--"},
-		files)...)
+	entries, err := r.tree(ctx, commit, files...)
 	names := []string{commit + "^{commit}", commit + "^{tree}"}
-	for row := range strings.SplitSeq(rows, "\x00") {
-		if cells := strings.Fields(row); len(cells) > 2 && cells[1] != "commit" { // a submodule
-			names = append(names, cells[2])
+	for _, e := range entries {
+		if e.kind != "commit" { // a submodule
+			names = append(names, e.id)
 		}
 	}
 	stored, failed := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
@@ -71,6 +70,23 @@ func (r Repository) Genuine(ctx context.Context, commit string, files ...string)
 		}
 	}
 	return texts, cmp.Or(err, failed)
+}
+
+// entry is an entry of a tree.
+type entry struct{ mode, kind, id string }
+
+// tree are the entries of a commit that lead to some names or lie below them, by their names.
+func (r Repository) tree(ctx context.Context, commit string, names ...string) (map[string]entry, error) {
+	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit, "--"},
+		names)...)
+	all := map[string]entry{}
+	for row := range strings.SplitSeq(rows, "\x00") {
+		head, name, _ := strings.Cut(row, "\t")
+		if cells := strings.Fields(head); len(cells) == 3 {
+			all[name] = entry{cells[0], cells[1], cells[2]}
+		}
+	}
+	return all, err
 }
 
 func idOf(o object) string {

@@ -1,11 +1,14 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,14 +157,16 @@ var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?` +
 // stored reports whether an object is a Git LFS pointer that stands for a file.
 func stored(ctx context.Context, top string, options []string, id, name string) bool {
 	all, err := objects(ctx, Command(ctx, top, append(slices.Clip(options), "cat-file", "--batch")...), []string{id})
-	if err != nil || len(all[0].text) > 1024 {
-		return false
-	}
-	m := pointer().FindStringSubmatch(all[0].text + "\n")
+	return err == nil && pointsTo(all[0].text, filepath.Join(top, filepath.FromSlash(name)))
+}
+
+// pointsTo reports whether a text is a Git LFS pointer that stands for a file.
+func pointsTo(text, file string) bool {
+	m := pointer().FindStringSubmatch(text[:min(len(text), 1024)] + "\n")
 	if m == nil {
 		return false
 	}
-	f, err := input.OpenOwn(filepath.Join(top, filepath.FromSlash(name)))
+	f, err := input.OpenOwn(file)
 	if err != nil {
 		return false
 	}
@@ -170,45 +175,115 @@ func stored(ctx context.Context, top string, options []string, id, name string) 
 	return wrong == nil && strconv.FormatInt(info.Size(), 10) == m[2] && hex.EncodeToString(sum) == m[1]
 }
 
-// Change is a file that differs.
+// Change is a file that differs from a commit.
 type Change struct {
 	File  string // relative to the top of the repository, with slashes
 	Lines int    // added or deleted, whichever is more
+	How   string
 }
 
-// Changed lists which of some files or directories, relative to the repository, differ between a commit and the tree.
-func (r Repository) Changed(ctx context.Context, commit string, files ...string) ([]Change, error) {
-	if len(files) == 0 {
-		return nil, nil
+// Ways in which a file differs.
+const (
+	Edited    = "edited"
+	Untracked = "untracked" // neither the commit nor HEAD has it
+	Submodule = "submodule" // it is in one that the commit lacks, or that lacks its commit of the commit
+)
+
+// Changed lists the files at a name, relative to the repository, or below it, that differ from a commit byte for byte,
+// but for line ends and Git LFS. Index, attributes and settings have no say, because a build can change them.
+func (r Repository) Changed(ctx context.Context, commit, name string) (out []Change, err error) {
+	for i, c := range name {
+		if c == '/' && Top(filepath.Join(r.Top, name[:i])) != r.Top {
+			return r.below(ctx, commit, name[:i], name[i+1:])
+		}
 	}
-	diff, err := r.diff(ctx, "--numstat", "-z", commit, "--")
-	if err != nil {
+	texts, err := r.Genuine(ctx, commit, name)
+	was, failed := r.tree(ctx, commit, name)
+	head, unborn := r.tree(ctx, "HEAD", name)
+	if err = cmp.Or(err, failed, unborn); err != nil {
 		return nil, err
 	}
-	rows, err := r.Output(ctx, slices.Concat(diff, files)...)
-	if err != nil {
-		return nil, err
-	}
-	out := changes(rows)
-	hidden, err := r.hidden(ctx, files)
-	if err != nil || len(hidden) == 0 {
-		return out, err
-	}
-	// An index of the commit here, without flags.
-	dir, err := os.MkdirTemp("", proc.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	index := "GIT_INDEX_FILE=" + filepath.Join(dir, "index")
-	if _, err := r.with(ctx, index, "read-tree", "HEAD"); err != nil {
-		return nil, err
-	}
-	rows, err = r.with(ctx, index, slices.Concat(diff, hidden)...)
-	for _, c := range changes(rows) {
-		out = append(slices.DeleteFunc(out, func(o Change) bool { return o.File == c.File }), c)
+	err = filepath.WalkDir(filepath.Join(r.Top, name), func(path string, e fs.DirEntry, err error) error {
+		file, _ := filepath.Rel(r.Top, path)
+		old, known := was[file]
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case strings.HasPrefix(file+"/", ".git/"):
+			return nil
+		case e.IsDir() && Top(path) != r.Top:
+			all, err := r.below(ctx, commit, file, ".")
+			out = append(out, all...)
+			return cmp.Or(err, fs.SkipDir)
+		case e.IsDir():
+			return nil
+		}
+		delete(was, file)
+		lines := 0
+		if known {
+			lines, err = changedLines(path, e, old, texts[old.id])
+		}
+		if _, committed := head[file]; !known && !committed {
+			out = append(out, Change{file, 0, Untracked})
+		} else if !known || lines > 0 {
+			out = append(out, Change{file, lines, Edited})
+		}
+		return err
+	})
+	for _, file := range slices.Sorted(maps.Keys(was)) {
+		if old := was[file]; old.kind == "blob" {
+			out = append(out, Change{file, strings.Count(texts[old.id], "\n"), Edited})
+		}
 	}
 	return out, err
+}
+
+// below is [Repository.Changed] of a name in the repository at a directory of this one.
+func (r Repository) below(ctx context.Context, commit, dir, name string) ([]Change, error) {
+	entries, err := r.tree(ctx, commit, dir)
+	in, failed := Open(ctx, filepath.Join(r.Top, dir))
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, err
+	}
+	was := entries[dir]
+	if _, err := in.Output(ctx, "cat-file", "-e", was.id+"^{commit}"); was.kind != "commit" || err != nil {
+		return []Change{{dir, 0, Submodule}}, nil
+	}
+	all, err := in.Changed(ctx, was.id, name)
+	for i := range all {
+		all[i].File = dir + "/" + all[i].File
+	}
+	return all, err
+}
+
+// changedLines is how many lines of a file were added or deleted, whichever is more: at least 1 where it differs.
+func changedLines(file string, e fs.DirEntry, old entry, was string) (int, error) {
+	text, err := "", error(nil)
+	if link := e.Type()&fs.ModeSymlink != 0; link != (old.mode == "120000") {
+		return 1, nil
+	} else if link {
+		text, err = os.Readlink(file)
+	} else {
+		read, failed := input.Read(file, maxOutput)
+		text, err = string(read), failed
+	}
+	now := strings.ReplaceAll(text, "\r\n", "\n")
+	if err != nil || text == was || now == was || pointsTo(was, file) {
+		return 0, err
+	}
+	a, b := strings.Split(strings.TrimSuffix(was, "\n"), "\n"), strings.Split(strings.TrimSuffix(now, "\n"), "\n")
+	before, added := map[string]int{}, 0
+	for _, line := range a {
+		before[line]++
+	}
+	for _, line := range b {
+		if before[line]--; before[line] < 0 {
+			added++
+		}
+	}
+	return max(1, added, added+len(a)-len(b)), nil
 }
 
 // diff is git diff with the working tree, with some more arguments. Without autoRefreshIndex git writes no index. It
@@ -217,36 +292,6 @@ func (r Repository) diff(ctx context.Context, more ...string) ([]string, error) 
 	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
 	return slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"}, more), err
-}
-
-func changes(rows string) (out []Change) {
-	for row := range strings.SplitSeq(rows, "\x00") {
-		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {
-			added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
-			deleted, _ := strconv.Atoi(cells[1])
-			out = append(out, Change{cells[2], max(added, deleted)})
-		}
-	}
-	return out
-}
-
-// hidden lists, as paths for git, the files among paths that the index calls unchanged (git update-index
-// --assume-unchanged, --skip-worktree) and that stand in the working tree: a sparse checkout lacks those that it skips.
-func (r Repository) hidden(ctx context.Context, paths []string) (files []string, err error) {
-	rows, err := r.Output(ctx, slices.Concat([]string{"ls-files", "-v", "-z", "--full-name", "--"}, paths)...)
-	if err != nil {
-		return nil, err
-	}
-	for row := range strings.SplitSeq(rows, "\x00") {
-		tag, name, ok := strings.Cut(row, " ")
-		if !ok || tag == "H" || tag == "M" {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name))); err == nil {
-			files = append(files, name)
-		}
-	}
-	return files, nil
 }
 
 // Patch is how the directory b below dir differs from a, as git apply takes it.
