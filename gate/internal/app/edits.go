@@ -168,12 +168,14 @@ func leftAt(ctx context.Context, in git.Repository, commit, target, merge string
 	if commit != "" {
 		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	}
-	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == merge &&
+	head := ask("rev-parse", "--verify", "--quiet", "HEAD")
+	if head != "" && head == merge &&
 		ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
 		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
 	}
-	if target == "" {
+	if head == "" || target == "" {
 		return ""
 	}
-	return ask("merge-base", "--end-of-options", "HEAD", target)
+	base, _ := in.MergeBase(ctx, head, target)
+	return base
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Repository is a repository and its files, both as they were found: whatever its configuration names later, git is
@@ -70,6 +72,31 @@ func (r Repository) Genuine(ctx context.Context, commit string, files ...string)
 		}
 	}
 	return texts, cmp.Or(err, failed)
+}
+
+// mergeBase copies the history of two commits, whose names git index-pack computes anew, and asks the copy.
+const mergeBase = `dir=$1 format=$2 a=$3 b=$4
+shift 4
+git init --quiet --bare --template= "--object-format=$format" "$dir"
+"$@" rev-list "$a" "$b" | "$@" pack-objects --quiet --stdout | git "--git-dir=$dir" index-pack --stdin >/dev/null
+git "--git-dir=$dir" merge-base "$a" "$b"`
+
+// MergeBase is the commit where two others part, by their full names. It is an error where an object of their history
+// is another one than its name says.
+func (r Repository) MergeBase(ctx context.Context, a, b string) (base string, err error) {
+	format := "sha1"
+	if len(a) > 2*sha1.Size {
+		format = "sha256"
+	}
+	err = proc.InPrivate(func(dir string) error {
+		git := r.command(ctx)
+		args := slices.Concat([]string{"-ec", mergeBase, "sh", dir, format, a, b}, git.Args)
+		cmd := exec.CommandContext(ctx, "sh", args...)
+		cmd.Dir, cmd.Env = git.Dir, git.Env
+		base, err = answer(ctx, cmd)
+		return err
+	})
+	return base, err
 }
 
 // entry is an entry of a tree.
