@@ -33,6 +33,20 @@ func (b *Base) At(ctx context.Context, revision string) (err error) {
 	return err
 }
 
+// Held warns of a revision that a build can have moved: it is not named by its hash, and is not the commit where the
+// change under review left its target, by what the CI host says.
+func (b *Base) Held(r *Review) {
+	at := b.revision
+	if r == nil || at.Ref == at.Commit || r.Branch == "" && r.base == at.Commit {
+		return
+	}
+	name := "name the base by its hash"
+	if r.Branch == "" && r.base != "" {
+		name += ", such as " + r.base
+	}
+	b.Warnings = append(b.Warnings, "a build can have moved the base "+at.Ref+": "+name)
+}
+
 // In makes a directory the checkout of the revision that [Base.At] found.
 func (b *Base) In(ctx context.Context, dir string) (err error) {
 	if err = b.revision.CheckedOut(ctx, dir); err != nil {

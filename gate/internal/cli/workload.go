@@ -151,6 +151,7 @@ func (v *checkOptions) place(ctx context.Context, e *env, base *app.Base) error 
 	if err := base.At(ctx, v.baseRef); err != nil {
 		return usageError("--base-ref: %v", err)
 	}
+	base.Held(e.reviewed())
 	if v.baseDir != "" {
 		if err := base.In(ctx, v.baseDir); err != nil {
 			return usageError("%s: %w", source(v.fs, "base-dir"), err)
