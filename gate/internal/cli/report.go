@@ -171,9 +171,8 @@ func unjudged(w *result.Report, file string) error {
 func (v *reportOptions) open(e *env, r *result.Report, x publication) error {
 	dir := filepath.Dir(lastFile(e.ctx))
 	if dir == "." {
-		return usageError("--open keeps the page in git's own directory, and here is no git repository: write it " +
-			"with " +
-			"--output page.html")
+		return usageError("--open keeps the page in git's own directory, and here is no git repository, or " +
+			".git/nsgate is a link: write it with --output page.html")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--open: %w; write the page with --output page.html", err)
@@ -208,10 +207,11 @@ func browser(system string, getenv func(string) string) (program string, args []
 
 // The last report is kept in git's own directory, where it is never committed, for this user alone.
 
-// lastFile is where the last report is kept, "" outside of a repository.
+// lastFile is where the last report is kept, "" outside of a repository and where a link would lead it elsewhere.
 func lastFile(ctx context.Context) string {
 	dir := app.GitDir(ctx)
-	if dir == "" {
+	info, err := os.Lstat(filepath.Join(dir, "nsgate"))
+	if dir == "" || err == nil && !info.IsDir() {
 		return ""
 	}
 	return filepath.Join(dir, "nsgate", "last.json")
@@ -244,8 +244,8 @@ func (e *env) savedReport(args arguments) (r *result.Report, file string, err er
 	}
 	file = lastFile(e.ctx)
 	if file == "" {
-		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept",
-			e.command.Name())
+		return nil, "", usageError("%s wants one saved report here: none is kept outside of a git repository, or "+
+			"where .git/nsgate is a link", e.command.Name())
 	}
 	r, err = e.readReport(file)
 	switch {

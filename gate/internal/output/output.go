@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Partial ends the names of files that are not whole yet; their names begin with a dot.
@@ -68,7 +69,18 @@ func place(f *os.File, name string) error {
 	if err != nil {
 		return err
 	}
+	sweep(name)
 	return os.Rename(free.Name(), name)
+}
+
+// sweep removes what a process that was killed between link and rename left beside a file, a minute ago or earlier.
+func sweep(name string) {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(name), partialOf(name)))
+	for _, file := range left {
+		if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) > time.Minute {
+			os.Remove(file)
+		}
+	}
 }
 
 // Text writes a text like [Whole].

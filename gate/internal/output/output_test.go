@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestKilled checks that a process which is killed while it writes leaves nothing, neither where a file was nor where
@@ -43,6 +44,26 @@ func TestKilled(t *testing.T) {
 	left, _ := os.ReadDir(dir)
 	if text, _ := os.ReadFile(old); string(text) != "old" || len(left) != 1 {
 		t.Errorf("%q, left behind: %v", text, left)
+	}
+}
+
+// A file that a killed process left half placed is gone with the next one of its name; that of a living one stays.
+func TestSwept(t *testing.T) {
+	dir := t.TempDir()
+	in := func(file string) string { return filepath.Join(dir, file) }
+	name, old, other := in("shadow.csv"), in(".shadow.csv.1.tmp"), in(".x.csv.1.tmp")
+	for _, file := range []string{name, old, in(".shadow.csv.2.tmp"), other} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := errors.Join(os.Chtimes(old, past, past), os.Chtimes(other, past, past),
+		Text(name, 0o600, []byte("whole"))); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 3 {
+		t.Errorf("left: %v", left)
 	}
 }
 
