@@ -41,8 +41,13 @@ func Sniff(head []byte, json bool) bool {
 	if json && !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {
 		return false
 	}
-	d, f, _ := detect(head, "", "")
-	return f != nil && f != flat() && (!json || d.err == nil || d.err == errCut)
+	for _, part := range [][]byte{head[:min(len(head), 4<<10)], head} { // most are told by a few lines
+		d, f, _ := detect(part, "", "")
+		if f != nil && f != flat() && (!json || d.err == nil || d.err == errCut) {
+			return true
+		}
+	}
+	return false
 }
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the

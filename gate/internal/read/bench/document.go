@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -105,23 +107,28 @@ func (d *document) json(text []byte) {
 			return fmt.Appendf(nil, "%q", part)
 		})
 	}
-	r := values{Decoder: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))}
+	r := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(!utf8.Valid(text) ||
+		bytes.Contains(text, []byte(`\ud`))))
 	var all []any
 	for d.err == nil {
 		var v any
-		if v, d.err = r.next(); v != nil {
+		if d.err = json.UnmarshalDecode(r, &v); v != nil {
 			all = append(all, v)
+			d.err = cmp.Or(d.err, bounds(v, deepest))
 		}
 	}
-	at, syntax := int(r.InputOffset()), (*jsontext.SyntacticError)(nil)
+	at, syntax, number := int(r.InputOffset()), (*jsontext.SyntacticError)(nil), (*json.SemanticError)(nil)
 	switch {
 	case d.err == io.EOF:
 		d.err = nil
 	case errors.Is(d.err, io.ErrUnexpectedEOF):
 		d.err, at = errCut, len(text)
 	case errors.As(d.err, &syntax):
-		d.err, at = syntax.Err, int(syntax.ByteOffset)
+		if d.err, at = syntax.Err, int(syntax.ByteOffset); d.err == jsontext.ErrDuplicateName {
+			d.err = fmt.Errorf("it has two values of %s", measure.Quote(syntax.JSONPointer.LastToken()))
+		}
+	case errors.As(d.err, &number):
+		d.err, at = errors.New(string(number.JSONValue)+" is out of range"), int(number.ByteOffset)
 	}
 	d.form, d.line = "JSON", 1+bytes.Count(text[:min(at, len(text))], []byte("\n"))
 	d.value = all
@@ -130,77 +137,28 @@ func (d *document) json(text []byte) {
 	}
 }
 
-// values reads values of JSON one by one.
-type values struct {
-	*jsontext.Decoder
-	open []any // values of the lists that are not at their end
-}
-
-// next is the next value, with an error as much of it as is whole.
-func (r *values) next() (any, error) {
-	token, err := r.ReadToken()
-	if err == nil && r.StackDepth() > deepest {
-		err = errDeep
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch token.Kind() {
-	case '{':
-		return r.object()
-	case '[':
-		return r.list()
-	case '"':
-		return token.String(), nil
-	case '0':
-		v, err := token.Float()
-		if err != nil {
-			err = errors.New(token.String() + " is out of range")
-		}
-		return v, err
-	case 't', 'f':
-		return token.Bool(), nil
-	}
-	return nil, nil
-}
-
-// object is the rest of an object.
-func (r *values) object() (map[string]any, error) {
-	object := map[string]any{}
-	for {
-		token, err := r.ReadToken()
-		if err != nil || token.Kind() == '}' {
-			return object, err
-		}
-		name := token.String()
-		v, err := r.next()
-		if err == nil || v != nil {
-			object[name] = v
-		}
-		if err == nil && len(object) > mostKeys {
+// bounds is the error of a value that nests deeper than this, or has an object with too many keys.
+func bounds(v any, depth int) error {
+	var err error
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) > mostKeys {
 			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
 		}
-		if err != nil {
-			return object, err
+		for _, inner := range v {
+			err = cmp.Or(err, bounds(inner, depth-1))
 		}
-	}
-}
-
-// list is the rest of a list.
-func (r *values) list() (out []any, err error) {
-	from := len(r.open)
-	for err == nil && r.PeekKind() != ']' {
-		var v any
-		if v, err = r.next(); err == nil || v != nil {
-			r.open = append(r.open, v)
+	case []any:
+		for _, inner := range v {
+			err = cmp.Or(err, bounds(inner, depth-1))
 		}
+	default:
+		return nil
 	}
-	out = append([]any{}, r.open[from:]...)
-	clear(r.open[from:])
-	if r.open = r.open[:from]; err == nil {
-		_, err = r.ReadToken()
+	if depth == 0 {
+		return errDeep
 	}
-	return out, err
+	return err
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.

@@ -51,6 +51,7 @@ func variables(d document, file string, beside any) []any {
 func embedded(name string) func() *format {
 	return sync.OnceValue(func() *format {
 		p := must(library().Parse(string(must(sources.ReadFile("formats/" + name)))))
+		p.Trusted = true
 		f := &format{next: again, is: must(p.Function("is")), rows: sync.OnceValues(p.Compile),
 			ledger: sync.OnceValue(func() *ledger { return newLedger(p.Facts) })}
 		f.name, _ = p.Facts["name"].(string)
@@ -91,10 +92,12 @@ func (f *format) tells(d document, file string) bool {
 // besideIt is the value of the file of JSON by the name of the format in the directory of a file or the one above, nil
 // for none.
 func (f *format) besideIt(file string) (any, error) {
-	for _, dir := range []string{filepath.Dir(file), filepath.Join(filepath.Dir(file), "..")} {
-		name := filepath.Join(dir, f.beside)
-		text, err := input.Read(name, largest)
-		if f.beside != "" && err == nil {
+	for _, above := range []string{"", ".."} {
+		name := filepath.Join(filepath.Dir(file), above, f.beside)
+		if f.beside == "" {
+			break
+		}
+		if text, err := input.Read(name, largest); err == nil {
 			return parse(text).value, Damaged(text, name)
 		}
 	}

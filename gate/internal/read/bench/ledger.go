@@ -49,9 +49,12 @@ func matches(p *regexp.Regexp, name string) bool {
 // numbers are those of a file by the key that names them and the innermost key around them, with the depth of that.
 type numbers struct {
 	*ledger
-	part  map[string]bool // keys, whether they are parts
+	keys  map[string]seen
 	depth map[[2]string]int
 }
+
+// seen is what is known of a key: that it is a part, or that a number beside it has its place in depth already.
+type seen struct{ part, number bool }
 
 // add adds the numbers of a value, of those in one list the first: names are the keys around it. Numbers in the
 // attributes of an element of XML have their names, that of a property its own.
@@ -75,12 +78,15 @@ func (n *numbers) add(v any, names ...string) {
 			return
 		}
 		for key, inner := range v {
-			part, known := n.part[key]
-			if !known {
-				part = matches(n.parts, key)
-				n.part[key] = part
+			x, known := n.keys[key]
+			_, number := inner.(float64)
+			if number = number && n.level == 0; !known || number && !x.number {
+				x = seen{matches(n.parts, key), number}
+				n.keys[key] = x
+			} else if number {
+				continue
 			}
-			if !part {
+			if !x.part {
 				n.add(inner, append(names, key)...)
 			}
 		}
@@ -113,7 +119,7 @@ func (r *reading) leave(name, why string) {
 
 // account leaves out the numbers of a file that its format does not know and its filter did not take.
 func (r *reading) account(l *ledger, value any) {
-	all := numbers{l, map[string]bool{}, map[[2]string]int{}}
+	all := numbers{l, map[string]seen{}, map[[2]string]int{}}
 	all.add(value)
 	var left []model.LeftOut
 	for of, depth := range all.depth {

@@ -104,13 +104,13 @@ func knownNames() string {
 // times, sizes and rates only: any other unit gives [measure.Value], which is not judged, in that unit.
 func inUnit(unit string) (measure.Metric, float64) {
 	factor, base, known := measure.BaseUnit(unit)
-	switch {
-	case measure.IsRate(base):
-		m, _ := measure.ItemRate.In(base)
+	if m, rate := measure.ItemRate.In(base); rate {
 		return m, factor
-	case known && base != "Hz" && base != "%":
-		return map[string]measure.Metric{"ns": measure.Duration, "B": measure.Memory, "B/s": measure.Bandwidth,
-			"FLOP/s": measure.FlopRate}[base], factor
+	}
+	for _, m := range []measure.Metric{measure.Duration, measure.Memory, measure.Bandwidth, measure.FlopRate} {
+		if known && m.Unit == base {
+			return m, factor
+		}
 	}
 	m, _ := measure.Value.In(strings.TrimSpace(unit))
 	return m, 1

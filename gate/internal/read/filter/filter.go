@@ -65,8 +65,10 @@ func Check(text string) error {
 type Program struct {
 	// Facts are the entries of its module directive.
 	Facts map[string]any
-	query *gojq.Query
-	in    *Definitions
+	// Trusted is true for a program that is known to end: it has no bounds of time and memory, which cost time.
+	Trusted bool
+	query   *gojq.Query
+	in      *Definitions
 }
 
 // Parse reads a program. The error says in what line and where it is wrong.
@@ -90,13 +92,16 @@ func (l *Definitions) Parse(text string) (*Program, error) {
 }
 
 // Code is a program, or a function of one, that is ready to run.
-type Code struct{ code *gojq.Code }
+type Code struct {
+	code    *gojq.Code
+	trusted bool
+}
 
 // Compile makes a program ready.
 func (p *Program) Compile() (Code, error) {
 	q := *p.query
 	q.FuncDefs = append(p.in.shared[:len(p.in.shared):len(p.in.shared)], q.FuncDefs...)
-	return p.in.compile(&q)
+	return p.compile(&q)
 }
 
 // Function makes a function of a program ready, which calls none that is shared or stands behind it.
@@ -107,16 +112,16 @@ func (p *Program) Function(name string) (Code, error) {
 	}
 	at := slices.IndexFunc(p.query.FuncDefs, func(f *gojq.FuncDef) bool { return f.Name == name })
 	q.FuncDefs = p.query.FuncDefs[:at+1]
-	return p.in.compile(q)
+	return p.compile(q)
 }
 
-func (l *Definitions) compile(q *gojq.Query) (Code, error) {
-	options := []gojq.CompilerOption{gojq.WithVariables(l.Variables)}
-	for _, f := range l.Functions {
+func (p *Program) compile(q *gojq.Query) (Code, error) {
+	options := []gojq.CompilerOption{gojq.WithVariables(p.in.Variables)}
+	for _, f := range p.in.Functions {
 		options = append(options, gojq.WithFunction(f.Name, f.Arguments, f.Arguments, f.Call))
 	}
 	code, err := gojq.Compile(q, options...)
-	return Code{code}, err
+	return Code{code, p.Trusted}, err
 }
 
 // ErrBounds is the error of a program that was ended.
@@ -131,53 +136,59 @@ func (c Code) First(value any, variables ...any) any {
 }
 
 // Run gives the outputs of a program on a value, with the values of the variables of its library, until one is false.
+// One that is not trusted ends at the bounds.
 func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
-	ctx, end := context.WithCancel(context.Background())
-	defer end()
-	outputs := make(chan any, 64)
-	go func() {
-		defer close(outputs)
-		give := func(v any) bool {
-			select {
-			case outputs <- v:
-				return true
-			case <-ctx.Done():
-				return false
-			}
+	ctx := context.Background()
+	if !c.trusted {
+		bounded, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		go watch(bounded, end)
+		ctx = bounded
+	}
+	all := c.code.RunWithContext(ctx, value, variables...)
+	for seen := 1; ; seen++ {
+		v, more := next(all)
+		err, failed := v.(error)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !more:
+			return nil
+		case failed:
+			return errors.New(cut(err.Error(), mostSaid))
+		case seen > most:
+			return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
+		case !each(v):
+			return nil
 		}
-		defer func() {
-			if p := recover(); p != nil {
-				give(fmt.Errorf("%v", p))
-			}
-		}()
-		next := c.code.RunWithContext(ctx, value, variables...)
-		for v, more := next.Next(); more && give(v); v, more = next.Next() {
+	}
+}
+
+// next is an output, or the error of a panic in the library.
+func next(all gojq.Iter) (v any, more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, more = fmt.Errorf("%v", p), true
 		}
 	}()
+	return all.Next()
+}
+
+// watch ends a program that takes longer or more memory than it may.
+func watch(ctx context.Context, end context.CancelCauseFunc) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	start, before, seen := time.Now(), used(), 0
-	for {
+	for start, before := time.Now(), used(); ; {
 		select {
-		case v, more := <-outputs:
-			err, failed := v.(error)
-			switch seen++; {
-			case !more:
-				return nil
-			case failed:
-				return errors.New(cut(err.Error(), mostSaid))
-			case seen > most:
-				return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
-			case !each(v):
-				return nil
-			}
+		case <-ctx.Done():
+			return
 		case <-tick.C:
-			switch {
-			case time.Since(start) > longest:
-				return ErrBounds(fmt.Sprintf("does not end within %v", longest))
-			case used() > before+max(largest, before): // garbage is as much as what is held
-				return ErrBounds(fmt.Sprintf("takes more than %d MB of memory", largest>>20))
-			}
+		}
+		switch {
+		case time.Since(start) > longest:
+			end(ErrBounds(fmt.Sprintf("does not end within %v", longest)))
+		case used() > before+max(largest, before): // garbage is as much as what is held
+			end(ErrBounds(fmt.Sprintf("takes more than %d MB of memory", largest>>20)))
 		}
 	}
 }

@@ -47,6 +47,9 @@ var (
 
 // front is how long the part in front of a line is, and the label of the process in it.
 func front(line []byte) (length int, label string) {
+	if text := bytes.TrimLeft(line, " "); len(text) == 0 || bytes.IndexByte([]byte("\"{}],#<"), text[0]) >= 0 {
+		return 0, "" // as most lines of JSON, without a pattern
+	}
 	at := len(clock().Find(line))
 	of := rank().Find(line[at:])
 	return at + len(of), string(bytes.TrimSpace(of))

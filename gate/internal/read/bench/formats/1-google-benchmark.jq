@@ -10,14 +10,14 @@ def of_csv: {benchmarks: map({name, time_unit, real_time: (.real_time | num), er
 (arrays | . as $rows | $columns[] | select(test("^(?:name|iterations|(?:real|cpu)_time|time_unit|(?:bytes|items)_per_second|label|error_.*)$") | not) as $c
   | select(any($rows[]; .[$c] | num | type == "number")) | {row: $c, left_out: "unknown name"}),
 (if type == "array" then of_csv else . end | (.context | objects | {host: .host_name, start: .date}),
-((.benchmarks // []) as $all | (if any($all[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else null end) as $names
+((.benchmarks // []) as $all | [$all[] | select(.run_type != "iteration")] as $others
+| (if any($others[]; has("run_type") | not) then $all | map({key: .name, value: true}) | from_entries else null end) as $names
 | (if $names then [$all[] | ((.name | capture("^(?<run>.*)_(?<part>mean|median|stddev|cv|BigO|RMS)$")) // null) as $p
       | if .run_type == null and $p and ($names[$p.run + "_stddev"] or $names[$p.run + "_RMS"])
         then . + {run_name: $p.run, run_type: "aggregate", aggregate_name: $p.part} else . end] else $all end) as $all
-| [$all[] | select(.run_type == "aggregate")] as $aggregates | ([$aggregates[] | select(.aggregate_name == "median") | run] | counts) as $median
-| (if $aggregates == [] then {} else [$all[] | select(.run_type != "aggregate") | run] | counts end) as $single | $all[] | run as $row
-| if .error_occurred then {row: $row, failed: (.error_message // "")} elif .skipped then {row: $row, skipped: true}
-  elif .run_type == "aggregate" and ($single[$row] or .aggregate_name != if $median[$row] then "median" else "mean" end) then empty
-  elif .real_time == null then {refuse: "\($file): \($row | quote) has no real_time"}
-  elif .time_unit | metric != "duration" then {refuse: "\($file): \($row | quote): time_unit \(.time_unit | quote) is not ns, us, ms or s"}
-  else {row: $row, metric: "duration", unit: .time_unit, value: .real_time} end))
+| [if $others == [] then empty else $all[] | select(.run_type == "aggregate") end] as $aggregates
+| ([$aggregates[] | select(.aggregate_name == "median") | run] | counts) as $median
+| (if $aggregates == [] then {} else [$all[] | select(.run_type != "aggregate") | run] | counts end) as $single | $all[]
+| if .error_occurred then {row: run, failed: (.error_message // "")} elif .skipped then {row: run, skipped: true}
+  elif .run_type == "aggregate" and (run as $row | $single[$row] or .aggregate_name != if $median[$row] then "median" else "mean" end) then empty
+  else {row: run, metric: "duration", unit: (.time_unit | tostring), value: .real_time} end))
