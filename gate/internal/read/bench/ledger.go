@@ -49,12 +49,21 @@ func matches(p *regexp.Regexp, name string) bool {
 // numbers are those of a file by the key that names them and the innermost key around them, with the depth of that.
 type numbers struct {
 	*ledger
-	keys  map[string]seen
+	keys  map[string]key
 	depth map[[2]string]int
 }
 
-// seen is what is known of a key: that it is a part, or that a number beside it has its place in depth already.
-type seen struct{ part, number bool }
+// key is what is known of a key: that it is a part, and that a number beside it is accounted for.
+type key struct{ part, done bool }
+
+func (n *numbers) key(name string) key {
+	x, known := n.keys[name]
+	if !known {
+		x = key{matches(n.parts, name), n.level == 0 && matches(n.known, name)}
+		n.keys[name] = x
+	}
+	return x
+}
 
 // add adds the numbers of a value, of those in one list the first: names are the keys around it. Numbers in the
 // attributes of an element of XML have their names, that of a property its own.
@@ -64,29 +73,24 @@ func (n *numbers) add(v any, names ...string) {
 		attributes, element := v["attributes"].(map[string]any)
 		if inner, ok := v["elements"].([]any); ok && element {
 			for key, text := range attributes {
-				text, _ := text.(string)
-				number, err := strconv.ParseFloat(text, 64)
-				if err != nil || key == "name" {
+				if key == "name" || n.key(key).done && key != "value" {
 					continue
 				}
+				text, _ := text.(string)
+				number, err := strconv.ParseFloat(text, 64)
 				if own, _ := attributes["name"].(string); key == "value" {
 					key = cmp.Or(own, key)
 				}
-				n.add(number, key)
+				if err == nil {
+					n.add(number, key)
+				}
 			}
 			n.add(inner)
 			return
 		}
 		for key, inner := range v {
-			x, known := n.keys[key]
-			_, number := inner.(float64)
-			if number = number && n.level == 0; !known || number && !x.number {
-				x = seen{matches(n.parts, key), number}
-				n.keys[key] = x
-			} else if number {
-				continue
-			}
-			if !x.part {
+			x := n.key(key)
+			if _, number := inner.(float64); !x.part && !(number && x.done) {
 				n.add(inner, append(names, key)...)
 			}
 		}
@@ -119,7 +123,7 @@ func (r *reading) leave(name, why string) {
 
 // account leaves out the numbers of a file that its format does not know and its filter did not take.
 func (r *reading) account(l *ledger, value any) {
-	all := numbers{l, map[string]seen{}, map[[2]string]int{}}
+	all := numbers{l, map[string]key{}, map[[2]string]int{}}
 	all.add(value)
 	var left []model.LeftOut
 	for of, depth := range all.depth {

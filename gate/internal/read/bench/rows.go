@@ -46,13 +46,13 @@ func valid(key string, v any) bool {
 // keyNames are those of an output that the manual names, for messages.
 const keyNames = "row, value, values, unit, metric, better, host, gpu, tool, start, load, failed, skipped, left_out"
 
-// key is the place of a number in a file: a metric, by its name, of a row.
-type key struct{ row, metric, suite string }
+// place is that of a number in a file: a metric, by its name, of a row.
+type place struct{ row, metric, suite string }
 
 // load is what a file holds of one load: the numbers of the repetitions in the process.
 type load struct {
 	series   []model.Series
-	at       map[key]int // of a number in series
+	at       map[place]int // of a number in series
 	settings model.Settings
 }
 
@@ -168,7 +168,7 @@ func (r *reading) begin(settings map[string]any, isNew bool) {
 		if len(r.loads) > mostLoads {
 			r.refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads", r.file, mostLoads)
 		}
-		known = &load{at: map[key]int{}, settings: of}
+		known = &load{at: map[place]int{}, settings: of}
 		r.loads = append(r.loads, known)
 		r.loadOf[of.String()] = known
 	}
@@ -218,7 +218,7 @@ func (r *reading) number(x row) {
 		u = unitOf(of[0], of[1], of[2])
 		r.units[of] = u
 	}
-	k, l := key{x.text("row"), u.metric.Name, x.text("suite")}, r.current
+	k, l := place{x.text("row"), u.metric.Name, x.text("suite")}, r.current
 	i, known := l.at[k]
 	if !known {
 		if r.numbers++; r.numbers > model.MostSubjects {

@@ -6,7 +6,7 @@ def is: type == "object" and (.name | IN("testsuites", "testsuite"))
   and any(.. | objects | .name? | strings; . == "testcase");
 def suites($around): .elements[] | select(.name != "testcase")
   | if .name == "testsuite" then "\($around)/\(.attributes.name // "")" as $full
-      | {full: $full, name: (.attributes.name // ""), cases: [.elements[] | select(.name == "testcase")]}, suites($full)
+      | {full: $full, name: (.attributes.name // ""), cases: .elements}, suites($full)
     else suites($around) end;
 [{elements: [.]} | suites("")] as $all | ([$all[].full] | numbered) as $numbers | range($all | length) as $i
 | $all[$i] as $s | $numbers[$i] as $n
