@@ -103,6 +103,10 @@ func (n *numbers) add(v any, names ...string) {
 			}
 			some = some || number
 		}
+	case string:
+		if v == "NaN" || v == "Infinity" || v == "-Infinity" { // of a writer in Python
+			n.add(0.0, names...)
+		}
 	case float64:
 		if i := len(names); i > 0 {
 			at := i

@@ -99,13 +99,15 @@ func TestEveryNumber(t *testing.T) {
 					return
 				}
 				objects++
-				v["zz_power"] = 4711.5
-				after, s := read(whole)
-				delete(v, "zz_power")
-				name := "zz_power"
-				if s != nil && !strings.Contains(after, name) {
-					t.Errorf("%s: a number in %q is neither read nor left out: %s", tt.name, strings.Join(path, "."),
-						after)
+				const name = "zz_power"
+				for _, number := range []any{4711.5, "NaN"} {
+					v[name] = number
+					after, s := read(whole)
+					delete(v, name)
+					if s != nil && !strings.Contains(after, name) {
+						t.Errorf("%s: %v in %q is neither read nor left out: %s", tt.name, number,
+							strings.Join(path, "."), after)
+					}
 				}
 			}
 		}
@@ -147,12 +149,22 @@ func TestLeftOut(t *testing.T) {
 		{"JUnit", `<testsuite name="s" tests="2"><testcase name="t" time="1"><properties>` +
 			`<property name="peak_mb" value="5"/></properties></testcase><testcase name="u" time="0"/></testsuite>`,
 			"[{s.u 0 by a coarse clock} {peak_mb unknown name}]"},
+		{"extra_info of pytest-benchmark", `{"machine_info":{},"commit_info":{},"benchmarks":[{"name":"t","stats":` +
+			`{"median":1},"extra_info":{"ttft_ms":{"mean":5},"p99_ttft_ms":NaN,"note":"x","flops":Infinity}}]}`,
+			"[{p99_ttft_ms no number} {ttft_ms no number} {flops unknown name}]"},
+		{"NaN of the Trainer", `{"train_runtime":2,"train_loss":NaN,"eval_x":"text"}`, "[{train_loss no number}]"},
+		{"layers of trtexec", `[{"count":9},{"name":"a","timeMs":9,"averageMs":1,"medianMs":1,"percentage":9}]`, "[]"},
+		{"version of Catch2", `<Catch2TestRun xml-format-version="3"><BenchmarkResults name="a"><mean value="7"/>` +
+			`</BenchmarkResults></Catch2TestRun>`, "[]"},
+		{"versions of BenchmarkTools.jl", `[{"BenchmarkTools":{"major":1}},[["BenchmarkTools.TrialEstimate",` +
+			`{"time":5,"memory":0}]]]`, "[]"},
 		{"hyperfine", `{"results":[{"command":"a","median":1,"times":[1],"memory_usage_byte":[5]}]}`,
 			"[{memory_usage_byte unknown name}]"},
 		{"perf_analyzer", strings.Split(perfFile, "\n4")[0] + "\n",
 			"[{Client Send a part of the latency} {Server Queue " +
 				"a part of the latency} {Client Recv a part of the latency} {Avg GPU Utilization unknown name}]"},
 		{"CSV of google-benchmark", googleCSV, `[{GFLOPS unknown name} {Err failed: out "of" memory}]`},
+		{"triton.testing", "N,Triton (GB/s),Torch (GB/s),remark\n8,100,,\n", "[{Torch N=8 no number}]"},
 		{"go test", goText, "[{MB/s the time in another unit}]"},
 		{"trtexec", trtexecText, "[{mean H2D latency 0} {median H2D latency 0} {p99 H2D latency 0}]"},
 		{"Catch2", catchFile, "[{Fib/bad failed: no memory}]"},

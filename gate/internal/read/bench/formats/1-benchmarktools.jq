@@ -1,5 +1,5 @@
 # BenchmarkTools.jl, JSON of BenchmarkTools.save: a list of versions and a list of groups. The median time of a trial in ns, and the memory that it allocates.
-module {name: "BenchmarkTools.jl", known: "times?|gctimes?|allocs", parts: "params|tags"};
+module {name: "BenchmarkTools.jl", known: "times?|gctimes?|allocs", parts: "params|tags|BenchmarkTools"};
 def is: type == "array" and (.[0] | type == "object" and has("BenchmarkTools")) and (.[1] | type == "array");
 def leaves($at): .[0] as $type | .[1] | ($type | split(".")[-1]) as $type
   | if $type == "BenchmarkGroup" then .data | to_entries[] | .key as $key | .value | leaves($at + [$key])

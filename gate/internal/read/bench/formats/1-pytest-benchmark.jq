@@ -5,5 +5,7 @@ def is: type == "object" and (has("machine_info") and has("commit_info")
 {host: (.machine_info | .node?), start: .datetime},
 (.benchmarks[]? | (if (.fullname // "") == "" then .name else .fullname end) as $row
 | {row: $row} + if .stats.median? == null then {failed: "no statistics"} else {metric: "duration", unit: "s", value: .stats.median} end,
-  (.extra_info // {} | objects | to_entries[] | select(.value | type == "number") | (.key | meaning) as $m
-    | select($m.row) | {value} + $m + {row: "\($row) \($m.row)", of: .key}))
+  (.extra_info // {} | objects | to_entries[] | (.key | meaning) as $m
+    | if .value | type | IN("object", "array") then {row: .key, left_out: "no number", of: .key}
+      elif $m.row == null then empty elif .value | no_number then {row: .key, left_out: "no number", of: .key}
+      elif .value | type == "number" then {value} + $m + {row: "\($row) \($m.row)", of: .key} else empty end))

@@ -1,6 +1,6 @@
 # trtexec of TensorRT (samples/common/sampleReporting.cpp): the printed summary, --exportTimes, or the layers of --exportProfile. TensorRT 7 prints a block of
 # lines a quantity; before 8.5 the exported times have those of the warm-up.
-module {name: "trtexec", known: "(?:start|end)\\w+Ms|count|timeMs|averageMs|percentage"};
+module {name: "trtexec", known: "(?:start|end)\\w+Ms|count|timeMs|(?:average|median)Ms|percentage"};
 def is: if type == "string" then test("&&&& RUNNING TensorRT\\.trtexec|=== Performance summary ===|\\] Host Latency\\s")
   else type == "array" and (.[:2] | all(.[]; type == "object")
     and ((.[0] | has("computeMs") and has("latencyMs")) or (.[0].count? != null and (.[1] | .averageMs?) != null))) end;

@@ -25,7 +25,8 @@ def is: ($columns | length) > 1 and ($columns | any(contains("{")) | not)
     | ([.[].at] | counts) as $count | (if $bench then {tool: "tritonbench"} else empty end), (.[] | .at as $at | .cells as $cells | .line as $line
     | if $count[$at] > 1 then {refuse: "\($file): line \(.line): the sizes\($at) are those of another line"} else (foreach $all[] as $c ({text: "", of: ""};
         $cells[$c.title] as $cell | ($cell | trim | split(" ")[0] // "" | num) as $v | .out = null | if $cell == "" then
-            if $c.metric != "value" and ("\($c.name)-" as $own | .of | startswith($own)) then .out = {row: ($c.name + $at), failed: .text} | .of = "" else . end
+            if $c.metric == "value" then . elif "\($c.name)-" as $own | .of | startswith($own) then .out = {row: ($c.name + $at), failed: .text} | .of = ""
+            else .out = {row: ($c.name + $at), left_out: "no number"} end
           elif ($v | type) == "number" then .out = ($c | del(.title, .name)) + {row: ($c.name + $at), value: $v}
           elif $c.metric == "value" then .text = $cell | .of = $c.title
           elif $bench then .out = {row: ($c.name + $at), failed: $cell}

@@ -3,6 +3,7 @@
 def num: if type == "string" and utf8bytelength < 400 then (if contains(",") and test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
 def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def lines: split("\n")[] | rtrimstr("\r");
+def no_number: IN("NaN", "Infinity", "-Infinity");
 def quote: if type == "string" then quoted else . end;
 # counts gives how many of each text a list has, numbered how many of each stand up to there.
 def counts: map(strings) | group_by(.) | map({key: .[0], value: length}) | from_entries;
