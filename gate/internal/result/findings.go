@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -15,7 +16,11 @@ import (
 type Findings []Finding
 
 // required are the numbers that JSON must hold of a metric: a missing one would be read as zero.
-var required = []string{"base", "head", "change", "low", "high", "p", "mde", "limit", "floor"}
+var required = [...]string{"base", "head", "change", "low", "high", "p", "mde", "limit", "floor"}
+
+func (f *Finding) required() [len(required)]*Number {
+	return [...]*Number{&f.Base, &f.Head, &f.Change, &f.Low, &f.High, &f.P, &f.MDE, &f.Limit, &f.Floor}
+}
 
 // forms are pointers to a Finding with the tags of a subject alone, and of its metrics.
 var forms = sync.OnceValue(func() (all [2]reflect.Type) {
@@ -80,11 +85,14 @@ func (l *Findings) UnmarshalJSON(b []byte) error {
 			err = fmt.Errorf("a subject has no share, or %d metrics at %d places", n, len(list.At))
 		}
 		for i := 0; err == nil && i < len(list.At); i++ {
-			f, keys := subject, map[string]json.RawMessage{}
-			err = cmp.Or(json.Unmarshal(list.Metrics[i], f.as(1)), json.Unmarshal(list.Metrics[i], &keys))
-			for _, key := range required {
-				if err == nil && keys[key] == nil {
-					err = fmt.Errorf("a metric has no %q", key)
+			f := subject
+			for _, n := range f.required() {
+				*n = Number(math.Inf(1)) // no number of JSON is infinite
+			}
+			err = json.Unmarshal(list.Metrics[i], f.as(1))
+			for j, n := range f.required() {
+				if err == nil && math.IsInf(float64(*n), 1) {
+					err = fmt.Errorf("a metric has no %q", required[j])
 				}
 			}
 			all[list.At[i]] = f
