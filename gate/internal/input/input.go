@@ -19,6 +19,9 @@ import (
 // ErrNoFile is the error of a pipe, a socket, a device or a directory where a file is wanted.
 var ErrNoFile = errors.New("is not a regular file; put the file itself there")
 
+// ErrLarge is the error of a file above the bound of its reader.
+var ErrLarge = errors.New("is larger than")
+
 // Open opens a regular file, else the error is [ErrNoFile]; a pipe is not waited for, nor a file that the system makes,
 // as /proc/kmsg.
 func Open(name string) (*os.File, error) {
@@ -172,7 +175,7 @@ func all(text *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 	}
 	_, err := text.ReadFrom(io.LimitReader(r, limit+1))
 	if err == nil && int64(text.Len()) > limit {
-		err = fmt.Errorf("it is larger than %d MB, the most that is read", limit>>20)
+		err = fmt.Errorf("it %w %d MB, the most that is read", ErrLarge, limit>>20)
 	}
 	if err != nil {
 		return nil, err

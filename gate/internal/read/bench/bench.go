@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -37,11 +36,11 @@ const (
 
 // Sniff reports by the first bytes of a file whether it is of a harness. With json they must be JSON up to their end.
 func Sniff(head []byte, json bool) bool {
-	head, _ = io.ReadAll(cells.UTF8(bytes.NewReader(head)))
-	if json && !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {
-		return false
-	}
-	for _, part := range [][]byte{head[:min(len(head), 4<<10)], head} { // most are told by a few lines
+	for _, size := range []int{4 << 10, len(head)} { // most are told by a few lines
+		part := cells.Text(head[:min(len(head), size)])
+		if json && !bytes.HasPrefix(part, []byte("{")) && !bytes.HasPrefix(part, []byte("[")) {
+			return false
+		}
 		d, f, _ := detect(part, "", "")
 		if f != nil && f != flat() && (!json || d.err == nil || d.err == errCut) {
 			return true
@@ -52,16 +51,8 @@ func Sniff(head []byte, json bool) bool {
 
 // read reads a file of one process: a session for each load, the first of which has what is left out. own is the
 // filter of the user, "" for the formats of harnesses; name is the path of the file, and stands for it in messages.
-func read(in io.Reader, name, own string) ([]model.Session, error) {
-	text, err := io.ReadAll(io.LimitReader(cells.UTF8(in), largest+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > largest:
-		return nil, model.Refuse(model.TooLarge, "write fewer rows into a file", "%s is larger than %d MB", name,
-			largest>>20)
-	}
-	d, f, err := detect(text, name, own)
+func read(text []byte, name, own string) ([]model.Session, error) {
+	d, f, err := detect(cells.Text(text), name, own)
 	switch {
 	case err != nil:
 		return nil, err
@@ -107,7 +98,7 @@ func Unknown(text []byte, file string) error {
 	if _, f, _ := detect(text, file, ""); f != flat() {
 		return nil
 	}
-	_, err := read(bytes.NewReader(text), file, "")
+	_, err := read(text, file, "")
 	return err
 }
 
@@ -163,12 +154,14 @@ func (r *reading) sessions() (out []model.Session, err error) {
 func Open(own string, files ...string) (*model.Session, error) {
 	var all []model.Session
 	for _, name := range files {
-		f, err := input.Open(name)
+		text, err := input.Read(name, largest)
+		if errors.Is(err, input.ErrLarge) {
+			return nil, model.Refuse(model.TooLarge, "write fewer rows into a file", "%v", err)
+		}
 		if err != nil {
 			return nil, err
 		}
-		loads, err := read(f, name, own)
-		f.Close()
+		loads, err := read(text, name, own)
 		if err != nil {
 			return nil, err
 		}

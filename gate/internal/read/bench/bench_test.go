@@ -52,7 +52,8 @@ func k6File(more string) string {
 
 // Read reads a file of one process.
 func Read(r io.Reader, name string) (*model.Session, error) {
-	loads, err := read(r, name, "")
+	text, _ := io.ReadAll(r)
+	loads, err := read(text, name, "")
 	if err != nil {
 		return nil, err
 	}

@@ -76,8 +76,7 @@ func (d *document) refusal(file string, f *format) error {
 // Damaged is the refusal of a file, named as JSON, XML or CSV, that is empty, or is none of JSON or XML.
 func Damaged(text []byte, file string) error {
 	const next = "write it again, or remove it"
-	text, _ = io.ReadAll(cells.UTF8(bytes.NewReader(text)))
-	text = bytes.TrimSpace(text)
+	text = bytes.TrimSpace(cells.Text(text))
 	var d document
 	switch {
 	case len(text) == 0:

@@ -2,7 +2,6 @@ package ncu
 
 import (
 	"bytes"
-	"io"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
@@ -15,7 +14,7 @@ const SniffSize = 64 << 10
 // lines of ncu and of the program before it, another page of ncu's, or its words that it profiled nothing. [Read]
 // reads the first and says of the others what to do.
 func Sniff(head []byte) bool {
-	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(head[:min(len(head), SniffSize)]))) // memory does not fail
+	text := cells.Text(head[:min(len(head), SniffSize)])
 	if bytes.IndexByte(text, 0) >= 0 {
 		return false // no text
 	}

@@ -91,8 +91,9 @@ func formatOf(file string) (*Format, error) {
 		return nil, err
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, sniffed))
-	if err != nil {
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if head = head[:n]; err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
 	name := filepath.Base(file)

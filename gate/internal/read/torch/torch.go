@@ -89,8 +89,7 @@ func Sniff(head []byte) bool {
 	if isJSON(head) {
 		return sniffTrace(head)
 	}
-	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(head)))
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(cells.Text(head))) {
 		if _, ok := tableHeader(line); ok {
 			return true
 		}

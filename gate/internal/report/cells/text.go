@@ -37,6 +37,14 @@ func UTF8(r io.Reader) io.Reader {
 	return &log{in: in, of: of}
 }
 
+// Text is what [UTF8] makes of a text.
+func Text(text []byte) []byte {
+	var out bytes.Buffer
+	out.Grow(len(text) + bytes.MinRead)
+	out.ReadFrom(UTF8(bytes.NewReader(text))) // memory does not fail
+	return out.Bytes()
+}
+
 // clock matches the time of day of a CI job in front of a line, with GitLab's stream; rank the label of a process
 // there, of mpirun --tag-output, srun --label, torchrun, kubectl logs --prefix or docker compose.
 var (
