@@ -167,9 +167,7 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
 	}
-	if j.looks, err = v.plan(j); err != nil {
-		return nil, err
-	}
+	j.looks = v.plan(j)
 	if !j.Way().Live {
 		j.looks = j.looks[:1]
 		rule, err := v.rule()
@@ -286,7 +284,7 @@ func buildOf(w *thresholds.Workload, command []string) (b app.Build, err error) 
 }
 
 // plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
-func (v *running) plan(j *job) ([]int, error) {
+func (v *running) plan(j *job) []int {
 	w := &j.set
 	policy := w.Runs
 	if v.usual.First == v.usual.Most { // no check
@@ -302,7 +300,7 @@ func (v *running) plan(j *job) ([]int, error) {
 	if w.Budget > 0 {
 		usual.Most = thresholds.MaxRuns
 	}
-	return looks(cmp.Or(v.runs.Runs, usual)), nil
+	return looks(cmp.Or(v.runs.Runs, usual))
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.

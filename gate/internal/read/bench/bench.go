@@ -19,7 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -80,7 +79,7 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 	switch kind := model.KindOf(r.err); {
 	case d.err != nil && !slices.Contains([]model.Kind{model.OtherFormat, model.NoMeasurement, model.TooLarge}, kind):
 		return nil, d.refusal(name, f)
-	case err != nil && own == "" && !errors.As(err, new(filter.ErrBounds)):
+	case err != nil && own == "":
 		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
 	case err != nil:
 		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)

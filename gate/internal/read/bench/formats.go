@@ -85,8 +85,9 @@ func formatOf(d document, file string) *format {
 }
 
 // tells reports whether a document is of the format.
-func (f *format) tells(d document, file string) bool {
-	return f.is.First(d.value, variables(d, file, nil)...) == true
+func (f *format) tells(d document, file string) (is bool) {
+	f.is.Run(d.value, func(v any) bool { is = v == true; return false }, variables(d, file, nil)...)
+	return is
 }
 
 // besideIt is the value of the file of JSON by the name of the format in the directory of a file or the one above, nil
@@ -139,22 +140,19 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 	if _, is := d.value.(string); is {
 		d = document{value: string(lines)}
 	}
-	f = formatOf(d, file)
-	if f != nil {
+	if f = formatOf(d, file); f != nil {
 		return d, f, nil
 	}
 	if d.err != nil {
 		plain := document{value: string(lines)}
-		f = formatOf(plain, file)
-		if f != nil {
+		if f = formatOf(plain, file); f != nil {
 			return plain, f, nil
 		}
 	}
 	if at := behind().FindIndex(text); at != nil {
 		rest := parse(text[at[0]:])
 		rest.line += bytes.Count(text[:at[0]], []byte("\n"))
-		f = formatOf(rest, file)
-		if f != nil {
+		if f = formatOf(rest, file); f != nil {
 			return rest, f, nil
 		}
 	}

@@ -65,7 +65,7 @@ func Check(text string) error {
 type Program struct {
 	// Facts are the entries of its module directive.
 	Facts map[string]any
-	// Trusted is true for a program that is known to end: it has no bounds of time and memory, which cost time.
+	// Trusted is true for a program that is known to end: it has no bounds, which cost time.
 	Trusted bool
 	query   *gojq.Query
 	in      *Definitions
@@ -124,17 +124,6 @@ func (p *Program) compile(q *gojq.Query) (Code, error) {
 	return Code{code, p.Trusted}, err
 }
 
-// ErrBounds is the error of a program that was ended.
-type ErrBounds string
-
-func (e ErrBounds) Error() string { return "the filter " + string(e) }
-
-// First is the first output, or the error, of a program that is trusted: it has no bounds. It is nil for neither.
-func (c Code) First(value any, variables ...any) any {
-	v, _ := c.code.Run(value, variables...).Next()
-	return v
-}
-
 // Run gives the outputs of a program on a value, with the values of the variables of its library, until one is false.
 // One that is not trusted ends at the bounds.
 func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
@@ -156,8 +145,8 @@ func (c Code) Run(value any, each func(output any) bool, variables ...any) error
 			return nil
 		case failed:
 			return errors.New(cut(err.Error(), mostSaid))
-		case seen > most:
-			return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
+		case seen > most && !c.trusted:
+			return fmt.Errorf("the filter has more than %d outputs", most)
 		case !each(v):
 			return nil
 		}
@@ -186,9 +175,9 @@ func watch(ctx context.Context, end context.CancelCauseFunc) {
 		}
 		switch {
 		case time.Since(start) > longest:
-			end(ErrBounds(fmt.Sprintf("does not end within %v", longest)))
+			end(fmt.Errorf("the filter does not end within %v", longest))
 		case used() > before+max(largest, before): // garbage is as much as what is held
-			end(ErrBounds(fmt.Sprintf("takes more than %d MB of memory", largest>>20)))
+			end(fmt.Errorf("the filter takes more than %d MB of memory", largest>>20))
 		}
 	}
 }
