@@ -54,6 +54,7 @@ func TestDamaged(t *testing.T) {
 		{"a.xml", "text", "a.xml:1: the XML cannot be read: it has no element"},
 		{"a.json", `{"a":NaN}`, ""},
 		{"a.json", "{}\n{}", ""},
+		{"a.json", `{"a":1,"a":2}`, ""},
 		{"a.json", strings.Repeat("[", 101) + strings.Repeat("]", 101), ""},
 		{"a.xml", "<a/>", ""},
 		{"a.csv", "a", ""},

@@ -26,7 +26,7 @@ import (
 // table, and timed tests.
 const deepest, mostKeys, mostRows, mostTests = 100, 5_000, 20_000, 2 * model.MostSubjects
 
-// bound is the error of a file that is whole and too large to be read.
+// bound is the error of a file that is whole, and too large or ambiguous to be read.
 type bound string
 
 func (b bound) Error() string { return string(b) }
@@ -124,7 +124,7 @@ func (d *document) json(text []byte) {
 		d.err, at = errCut, len(text)
 	case errors.As(d.err, &syntax):
 		if d.err, at = syntax.Err, int(syntax.ByteOffset); d.err == jsontext.ErrDuplicateName {
-			d.err = fmt.Errorf("it has two values of %s", measure.Quote(syntax.JSONPointer.LastToken()))
+			d.err = bound("it has two values of " + measure.Quote(syntax.JSONPointer.LastToken()))
 		}
 	case errors.As(d.err, &number):
 		d.err, at = errors.New(string(number.JSONValue)+" is out of range"), int(number.ByteOffset)
