@@ -20,7 +20,7 @@ def failures: if type == "number" then . elif . == true then 1 elif type == "str
 
 # statistics gives the rows of an object of statistics of a quantity in a unit.
 def statistics_in($of; $name; $unit): to_entries[] | select(.key | test("^p[1-4]?\\d$") | not) | ("\(.key)_\($name)_\($unit)" | rtrimstr("_") | meaning) as $m
-  | select($m.row) | {of: $of, once: true, value} + $m;
+  | select($m.row) | if .value == null then {row: $m.row, left_out: "no number", of: $of} else {of: $of, once: true, value} + $m end;
 
 # served gives the rows of a flat object of serving metrics, its settings, or why it is no measurement.
 def served($zero):
