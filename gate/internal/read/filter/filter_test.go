@@ -54,7 +54,8 @@ func TestRun(t *testing.T) {
 
 // A program that prints without end is ended; so is one whose caller gives up.
 func TestBounds(t *testing.T) {
-	if _, err := run(t, &Definitions{}, "range(2000000)", nil); err == nil || err.Error() != "the filter has more than 1000000 outputs" {
+	const want = "the filter has more than 1000000 outputs"
+	if _, err := run(t, &Definitions{}, "range(2000000)", nil); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 	p, err := new(Definitions).Parse("repeat(1)")
