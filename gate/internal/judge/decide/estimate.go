@@ -34,9 +34,31 @@ func winsoriseStep(p pair) pair {
 	}
 	base, far := stats.Winsorised(p.Base)
 	head, farHead := stats.Winsorised(p.Head)
+	if p.Metric.Unprofiled() {
+		base, head = offLevel(p.Base, base, p.Head), offLevel(p.Head, head, p.Base)
+	}
 	p.movedRuns = differing(p.Head, head)
 	p.Base, p.Head, p.outliers = base, head, slices.Concat(p.outliers, far, farHead)
 	return p
+}
+
+// offLevel are the winsorised runs of a side. Of more than one in five those on the level of the other side are no
+// outliers, but in a mode that its runs have as well, and stay as they are.
+func offLevel(side, winsorised, other [][]float64) [][]float64 {
+	few := int((1 - agree) * float64(len(stats.Pooled(side))) * (1 + rounding))
+	if len(differing(side, winsorised)) <= max(1, few) {
+		return winsorised
+	}
+	level := math.Log(stats.Median(stats.Pooled(other)))
+	for i, runs := range side {
+		middle := math.Log(stats.Median(stats.Known(runs)))
+		for run, v := range runs {
+			if onLevel(math.Log(v)-middle, []float64{level - middle}) {
+				winsorised[i][run] = v
+			}
+		}
+	}
+	return winsorised
 }
 
 // differing lists the runs, over all sessions, whose known samples differ.

@@ -132,6 +132,22 @@ func TestBadProcess(t *testing.T) {
 	}
 }
 
+// Runs on the level of the other side are no outliers: seven of ten processes on one level against three on the other
+// are no slower row.
+func TestLevelOfTheOtherSide(t *testing.T) {
+	side := func(runs ...float64) []model.Session {
+		for i := range runs {
+			runs[i] *= 1234567
+		}
+		return []model.Session{rowsOf("a", [][]float64{runs}, measure.Duration)}
+	}
+	base := side(0.9974, 0.9977, 0.999, 0.9991, 0.9991, 1.0014, 1.0051, 1.0384, 1.0463, 1.0484)
+	head := side(0.9973, 0.9976, 1.0018, 1.0448, 1.045, 1.0498, 1.0509, 1.0516, 1.0519, 1.0554)
+	if r := compareSides(base, head, thresholds.Default()); r.Verdict == result.Fail { // was: fail +4.4 %
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+}
+
 // The GPU time of a row is that of few kernels, and one kernel may differ by 4 % between hosts.
 func TestRowOnAnotherHost(t *testing.T) {
 	rows := func(runs int, change float64) (out [][]float64) {
