@@ -144,7 +144,8 @@ func (r OutlierAsAWhole) String() string {
 type SingleRun struct{ Side, What string }
 
 func (r SingleRun) String() string {
-	what := map[string]string{"step": "a step", "kernel": "a kernel", "copies": "a copy"}[r.What]
+	what := map[string]string{"step": "a step", "kernel": "a kernel", "copies": "a copy", "output": "an output",
+		"benchmark": "a row"}[r.What]
 	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what +
 		" varies as much: measure a few runs"
 }

@@ -23,7 +23,7 @@ var reasons = []result.Reason{
 	Within{Bound{By: "count"}}, Better{}, Open{}, Uncertain{}, LikeHosts{}, MostRuns{}, NotJudged{}, NotJudged{1, 2},
 	FewSamples{},
 	OutlierAsAWhole{}, OutlierAsAWhole{Side: "base"}, SingleRun{What: "step"}, SingleRun{What: "kernel"},
-	SingleRun{What: "copies"},
+	SingleRun{What: "copies"}, SingleRun{What: "output"}, SingleRun{What: "benchmark"},
 	HostDenied{}, SlowRuns{}, SlowRuns{All: 5}, WithAll{}, Unbounded{}, BoundsKept{},
 	BoundsKept{Bounds{AtLeast: result.Unknown}},
 	BoundsKept{Bounds{AtMost: result.Unknown}}, BoundsBroken{}, BoundsBroken{Some: 1, All: 3},

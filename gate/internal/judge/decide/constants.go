@@ -65,8 +65,8 @@ const (
 const (
 	// SpreadRuns is the fewest runs by whose spread a single run of the other side is judged.
 	SpreadRuns = 3
-	// outlierStep is the largest change of a step's period of one outlier run: of five profiled runs of an unchanged
-	// program, in one session, the slowest took 54 % longer than the fastest.
+	// outlierStep is the largest change of a step's period, and of other times that the host makes, of one outlier run:
+	// of five profiled runs of an unchanged program, in one session, the slowest took 54 % longer than the fastest.
 	outlierStep = 1.0
 	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up
 	// to 29 kernels each, one kernel differed by 1.7 % in one run, all others by less.

@@ -63,7 +63,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
 		warns: t.warns(e.pair),
 		base:  float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base),
-		runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
+		runs: runs(e.Base, e.Head), single: t.singleOf(&e.pair), tooFew: t.tooFew(&e.pair),
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
 		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes,

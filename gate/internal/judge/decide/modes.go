@@ -135,7 +135,7 @@ func (m *modes) mixed() bool {
 // outlier, and the exact test judges it where the shares of the levels explain the change.
 func (t comparison) counted(e *estimate) bool {
 	m := e.Metric
-	if m.Exact || m.OutsideSteps() || m.Better == measure.Neither || t.single != "" || !e.relative {
+	if m.Exact || m.OutsideSteps() || m.Better == measure.Neither || t.singleOf(&e.pair) != "" || !e.relative {
 		return false
 	}
 	measured := e.asMeasured()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -41,9 +42,13 @@ func resolution(sides [][]float64, times bool) float64 {
 // outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then
 // they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
+	runs := func(side *recorded.Index, s measure.Subject, m measure.Metric) int {
+		return len(stats.Pooled(side.Values(s, m.Name)))
+	}
 	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-			if t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) &&
+			if enough(runs(t.Base, s, m), runs(t.Head, s, m)) &&
+				t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) &&
 				t.Policy.Limit(s, m).Severity == thresholds.Fail && t.Policy.OutputKind(s.Name, m) != measure.OfOther {
 				return true
 			}

@@ -21,7 +21,7 @@ func (t comparison) singleRun() comparison {
 	}
 	switch {
 	case t.Time == measure.ReplayTime || min(base, head) >= stats.MinRuns:
-	case max(base, head) < SpreadRuns:
+	case !enough(base, head):
 		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:
 		t.single, t.outlier = recorded.SideNames[1], shiftFrom(t.fits[0], 1, least)
@@ -39,19 +39,53 @@ func (t comparison) singleRunRemarks() []result.Remark {
 	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
 
+// singleOf is the side of a pair that holds one run against several of the other, "" for none. Unprofiled runs may be
+// more or fewer than those that are profiled.
+func (t comparison) singleOf(p *pair) string {
+	base, head := len(stats.Pooled(p.Base)), len(stats.Pooled(p.Head))
+	switch {
+	case !p.Metric.Unprofiled():
+		return t.single
+	case min(base, head) >= stats.MinRuns || !enough(base, head):
+		return ""
+	case head < base:
+		return recorded.SideNames[1]
+	}
+	return recorded.SideNames[0]
+}
+
+// enough reports whether so many runs of the sides show the spread between runs.
+func enough(base, head int) bool {
+	return min(base, head) >= stats.MinRuns || max(base, head) >= SpreadRuns
+}
+
+// tooFew is why a pair has too few runs for any judgement, nil where it has enough: outputs were asked for, and are
+// judged or refused.
+func (t comparison) tooFew(p *pair) *result.Remark {
+	base, head := len(stats.Pooled(p.Base)), len(stats.Pooled(p.Head))
+	if p.Subject.Scope != measure.ScopeOutput || enough(base, head) {
+		return t.few
+	}
+	return tooFewRuns(base, head)
+}
+
 // singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however
 // steady the runs of the other side are; 0 where that is not known to happen.
 func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
+	single := t.singleOf(&e.pair)
+	of := func(what string) result.Remark { return result.Say(reason.SingleRun{Side: single, What: what}) }
 	switch {
-	case t.single == "" || e.Metric.Exact:
+	case single == "" || e.Metric.Exact:
 	case t.outlier != 0:
-		return math.Inf(1), result.Say(reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
+		return math.Inf(1), result.Say(reason.OutlierAsAWhole{Side: single, Change: result.Number(t.outlier)})
 	case e.isStep():
-		return outlierStep, result.Say(reason.SingleRun{Side: t.single, What: "step"})
+		return outlierStep, of("step")
+	case e.dependsOnHost():
+		return outlierStep, of(string(e.Subject.Scope))
 	case e.Subject.Scope == measure.ScopeKernel:
-		return outlierKernel, result.Say(reason.SingleRun{Side: t.single, What: "kernel"})
+		return outlierKernel, of("kernel")
 	case e.Metric.Name == measure.CopyTime.Name:
-		return copyVariation, result.Say(reason.SingleRun{Side: t.single, What: "copies"})
+		return copyVariation, of("copies")
 	}
 	return 0, says
 }

@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -119,6 +121,55 @@ func TestOnceStep(t *testing.T) {
 	f := find(r, "workload", "step_time")
 	if f.ReasonKey != "slow-runs" || !strings.Contains(f.Reason, "2 runs are faster") {
 		t.Errorf("two runs a side, faster: %s", f.Reason)
+	}
+}
+
+// One unprofiled run is no surer than one profiled run, whatever the number of those. Outputs of too few runs have no
+// verdict, and the step is judged in their place.
+func TestOnceUnprofiled(t *testing.T) {
+	five := []float64{1.001, 0.999, 1.002, 1, 0.998}
+	output := func(step float64, times []float64) model.Session { // beside five profiled runs
+		var steps []float64
+		for _, v := range five {
+			steps = append(steps, 500e3*step*v)
+		}
+		all := []model.Session{stepping("launch-starved", steps...)}
+		var bare []model.Unprofiled
+		for _, v := range times {
+			bare = append(bare, model.Unprofiled{Start: noon, Wall: time.Second, Outputs: []float64{1000 / v}})
+		}
+		trace.AddUnprofiled(all, bare, []measure.Output{tokens})
+		return all[0]
+	}
+	kind := func(k int) func(float64, []float64) model.Session {
+		return func(_ float64, times []float64) model.Session {
+			return modeKinds[k].side(rand.New(rand.NewPCG(1, 2)), six(), times)
+		}
+	}
+	for _, c := range []struct {
+		name       string
+		side       func(step float64, times []float64) model.Session
+		base, head []float64
+		step       float64 // of the head's step
+		verdict    result.Verdict
+		key        string
+	}{
+		{"an output, unchanged", output, five, []float64{1.0005}, 1, result.Pass, "none-slower"},
+		{"an output, +30 %", output, five, []float64{1.3}, 1, result.NoVerdict, "doubted"},
+		{"an output, more than twice", output, five, []float64{2.5}, 1, result.Fail, "slower"},
+		{"the only run of the base", output, five[:1], []float64{1.3, 1.301, 1.299}, 1, result.NoVerdict, "doubted"},
+		{"one against one", output, five[:1], []float64{2}, 1, result.NoVerdict, "few-runs"}, // was: pass
+		{"two against one", output, five[:2], []float64{2}, 1, result.NoVerdict, "few-runs"},
+		{"one against one, a longer step", output, five[:1], []float64{2}, 2, result.Fail, "slower"},
+		{"one profiled run, +30 %", kind(3), five, []float64{1.3}, 1, result.NoVerdict, "doubted"}, // was: fail
+		{"a row, +30 %", kind(4), five, []float64{1.3}, 1, result.NoVerdict, "doubted"},            // was: fail
+		{"a row, more than twice", kind(4), five, []float64{2.5}, 1, result.Fail, "slower"},
+		{"a row of rate, +30 %", kind(5), five, []float64{1.3}, 1, result.NoVerdict, "doubted"},
+	} {
+		r := evaluate([]model.Session{c.side(1, c.base)}, []model.Session{c.side(c.step, c.head)}, thresholds.Default())
+		if r.Verdict != c.verdict || r.ReasonKey != c.key {
+			t.Errorf("%s: %s (%s): %s; want %s (%s)", c.name, r.Verdict, r.ReasonKey, r.Reason, c.verdict, c.key)
+		}
 	}
 }
 

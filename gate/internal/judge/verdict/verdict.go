@@ -112,8 +112,12 @@ func gather(t Gate, d *result.Report) gathered {
 	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
 		g.drift = &t.Drift[i]
 	}
-	if !slices.ContainsFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }) {
+	switch i := slices.IndexFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }); {
+	case i < 0:
 		g.TooFew = nil // bounds alone need no second run
+	case g.TooFew == nil:
+		g.TooFew = about(result.Refuse(model.FewRuns, "measure 5 runs a side", "the %s of %s cannot be judged: %s",
+			result.Title(findings[i].Metric), findings[i].Title(), findings[i].Reason), i)
 	}
 	listed, gating := false, false
 	var open []int
