@@ -119,7 +119,13 @@ func deviceCode(d *decide.Decision, x *result.Report) {
 
 // drift says what drifted, where that is not the reason of the verdict.
 func drift(d *decide.Decision, x *result.Report) {
-	x.Warn(slices.DeleteFunc(slices.Clone(d.Drift), func(r result.Remark) bool { return r.Key == d.ReasonKey })...)
+	for _, r := range d.Drift {
+		if _, idle := result.As[reason.NoDrift](r); idle {
+			x.Note(r)
+		} else if r.Key != d.ReasonKey {
+			x.Warn(r)
+		}
+	}
 }
 
 // look says which of several judgements of growing data this is.

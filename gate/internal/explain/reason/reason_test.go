@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write testdata/sentences.txt")
 // reasons lists every type of reason, and values whose words choose another sentence.
 var reasons = []result.Reason{
 	Slower{}, Undecided{}, NoneSlower{}, Workloads{}, RuleOfSteps{}, ChangedLines{}, NoChangedLines{}, NoLines{},
-	RowsTogether{}, Drifting{}, Drifted{}, OverDrift{},
+	RowsTogether{}, Drifting{}, Drifted{}, OverDrift{}, NoDrift{},
 	Workloads{Open: []string{"a"}, All: 2}, Workloads{Undecided: []string{"a"}, All: 2}, Workloads{All: 2},
 	Beyond{}, Beyond{Bound{By: "limit"}}, Within{Bound{By: "floor"}}, Within{Bound{By: "tick"}},
 	Within{Bound{By: "run"}},

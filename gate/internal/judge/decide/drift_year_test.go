@@ -124,9 +124,23 @@ func TestDriftRule(t *testing.T) {
 	if r.Verdict != result.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
+	// A rule on drift that too few sessions can judge is named, once.
 	var none []model.Session
-	if said := decide.Drift(none, none, head, policy.For("")); len(said) > 0 {
-		t.Errorf("without sessions: %v", said)
+	for _, of := range [][]model.Session{none, base} {
+		said := decide.Drift(of, none, head, policy.For(""))
+		if len(said) != 1 || said[0].Key != "no-drift" {
+			t.Errorf("%d sessions: %v", len(of), said)
+		}
+	}
+	in.Since = nil
+	says := func(r *result.Report) bool {
+		return slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "no-drift" })
+	}
+	if r = insight.Judge(in).Shown(nil); !says(r) || len(r.Warnings) > 0 {
+		t.Errorf("one session: %v %v", r.Notes, r.Warnings)
+	}
+	if in.Policy = thresholds.Default().For(""); says(insight.Judge(in).Shown(nil)) {
+		t.Error("drift is named without a rule on it")
 	}
 }
 

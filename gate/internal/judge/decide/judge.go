@@ -190,14 +190,19 @@ func ReasonOf(err error) *result.Remark {
 	return &result.Remark{Sentence: err.Error()}
 }
 
-// Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
-// of the baseline.
+// Drift reports slowdowns over the sessions since the anchor, see [history.Drift], or that a rule limits drift which
+// has too few sessions. Without any since the anchor it follows the sessions of the baseline.
 func Drift(base, since, head []model.Session, policy *thresholds.Resolved) []result.Remark {
 	// the anchor is the first state of a drift
 	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
 		return len(since) > 0 && s.Start.Before(since[0].Start)
 	})
-	return history.Drift(followed(since, head, policy), followed(recent, head, policy), policy.Alpha)
+	anchored, steps := followed(since, head, policy), followed(recent, head, policy)
+	budget := slices.IndexFunc(policy.Rules, func(r thresholds.Rule) bool { return r.Drift != nil })
+	if budget >= 0 && len(anchored.Sessions)+len(steps.Sessions) == 0 {
+		return []result.Remark{result.Say(reason.NoDrift{Rule: policy.Rules[budget].Where})}
+	}
+	return history.Drift(anchored, steps, policy.Alpha)
 }
 
 // followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared
