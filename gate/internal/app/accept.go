@@ -370,7 +370,8 @@ func Broken(r *result.Report) int {
 
 // Changed reports whether a gate does not pass because of a change that the baseline can take.
 func Changed(r *result.Report) bool {
-	return r.Verdict == result.Fail && Broken(r) < 0 || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
+	return r.Verdict == result.Fail && Broken(r) < 0 ||
+		r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
 }
 
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].

@@ -100,7 +100,8 @@ func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string
 
 // moments are those of reports on a workload and of benchmark files, whose rows a filter may give. Reports on others
 // alone are an error; others are their names.
-func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, others []string, err error) {
+func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, others []string,
+	err error) {
 	err = app.ReadSaved(ctx, files, true, rows, func(file string, s *model.Session, r *result.Report) {
 		if s != nil {
 			m := history.MomentOf(s)
