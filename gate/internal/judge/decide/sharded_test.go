@@ -106,8 +106,8 @@ func TestInstancesOfATemplate(t *testing.T) {
 	backToBack(&head)
 	r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
 	cause := story.Tell(r, story.Options{}).Causes[0]
-	for _, part := range []string{"8 kernels of this name take the place of 2", "gone: GeluBackwardCUDAKernelImpl 13.06 ms",
-		"new: AUnaryFunctor<", "53.98 ms"} {
+	for _, part := range []string{"8 kernels of this name take the place of 2",
+		"gone: GeluBackwardCUDAKernelImpl 13.06 ms", "new: AUnaryFunctor<", "53.98 ms"} {
 		if why := strings.ReplaceAll(strings.Join(cause.Why, "\n"), story.NB, " "); !strings.Contains(why, part) {
 			t.Errorf("no %q in %s", part, why)
 		}
