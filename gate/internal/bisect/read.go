@@ -169,11 +169,8 @@ func reading(f *result.Finding) history.Reading {
 
 // names are the subject of a finding, and without geometry those of other names that both sides have in its place.
 func names(f *result.Finding) []measure.Subject {
-	out := []measure.Subject{f.Subject()}
-	for _, name := range slices.Concat(f.BaseNames, f.HeadNames) {
-		out = append(out, measure.Subject{Scope: f.Scope, Name: name})
-	}
-	return out
+	of := func(name string) measure.Subject { return measure.Subject{Scope: f.Scope, Name: name} }
+	return append([]measure.Subject{f.Subject()}, measure.Map(slices.Concat(f.BaseNames, f.HeadNames), of)...)
 }
 
 // follow is the followed finding in a report, and learns all its names; nil if a commit lacks it. It is that of the

@@ -88,13 +88,11 @@ func (v *stored) workloads(p *thresholds.Policy) (known []thresholds.Workload, w
 		return p.Workloads, p.File
 	}
 	where = baselineRoot(v.baseline, p.File)
-	for _, name := range app.WorkloadsIn(where) {
-		known = append(known, thresholds.Workload{Name: name})
+	names := app.WorkloadsIn(where)
+	if len(names) == 0 {
+		names = []string{"default"}
 	}
-	if len(known) == 0 {
-		known = []thresholds.Workload{{Name: "default"}}
-	}
-	return known, where
+	return measure.Map(names, func(name string) thresholds.Workload { return thresholds.Workload{Name: name} }), where
 }
 
 // baselines is the directory of all baselines. That of a single workload is refused: nothing would be found there.

@@ -74,9 +74,7 @@ func Explain(word string) (found []Entry) {
 
 // Words lists the words that [Explain] knows.
 func Words() (list []string) {
-	for _, m := range measure.Metrics {
-		list = append(list, m.Name)
-	}
+	list = measure.Map(measure.Metrics, func(m measure.Metric) string { return m.Name })
 	all := slices.Clone(glossary())
 	for _, t := range Topics() {
 		all = append(all, entries(t)...)
@@ -91,10 +89,7 @@ func Words() (list []string) {
 }
 
 func metric(m measure.Metric) Entry {
-	var kinds []string
-	for _, kind := range m.Kinds() {
-		kinds = append(kinds, string(kind))
-	}
+	kinds := measure.Map(m.Kinds(), func(kind measure.Scope) string { return string(kind) })
 	e := Entry{Topic: metrics, Word: m.Name + " of " + strings.Join(kinds, ", ")}
 	if plain(m.Name) != plain(m.Title()) {
 		e.Word = m.Name + " (" + m.Title() + ") of " + strings.Join(kinds, ", ")

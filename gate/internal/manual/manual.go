@@ -57,7 +57,7 @@ var Topics = sync.OnceValue(func() []Topic {
 
 // listed fills in the tables that the code has: refusals, the keys of all reasons but patterns, and the glossary.
 func listed(text []byte) []byte {
-	var refusals, reasons, words []string
+	var refusals, reasons []string
 	for _, k := range model.Kinds {
 		refusals = append(refusals, "`"+string(k.Kind)+"` | "+k.Meaning)
 	}
@@ -70,9 +70,7 @@ func listed(text []byte) []byte {
 			reasons = append(reasons, "`"+k.Key+"` | "+strings.TrimSuffix(k.Means, ".")+args)
 		}
 	}
-	for _, e := range glossary() {
-		words = append(words, e.Word+" | "+e.Cells[0].Text)
-	}
+	words := measure.Map(glossary(), func(e Entry) string { return e.Word + " | " + e.Cells[0].Text })
 	for name, rows := range map[string][]string{"| `reason_key` | no verdict, because |": refusals,
 		"| key | meaning and arguments |": reasons, "| word | meaning |": words} {
 		mark := []byte(name + "\n| --- | --- |\n")

@@ -56,9 +56,5 @@ func (n Number) Text() string { return measure.Number(float64(n)) }
 
 // Numbers are the values of all sessions, one after the other.
 func Numbers(sessions [][]float64) []Number {
-	out := []Number{}
-	for _, v := range slices.Concat(sessions...) {
-		out = append(out, Number(v))
-	}
-	return out
+	return append([]Number{}, measure.Map(slices.Concat(sessions...), func(v float64) Number { return Number(v) })...)
 }

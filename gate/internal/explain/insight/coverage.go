@@ -113,10 +113,10 @@ func (l *limits) unlimitedKernels(inSteps float64) (out []result.UnjudgedPart) {
 			shares[group] += l.head.Share(s) * inSteps
 		}
 	}
-	for _, group := range []string{groupSmall, groupNew, groupFree, groupIgnored} {
-		out = append(out, result.UnjudgedPart{What: group, GPUShare: result.Number(math.Min(shares[group], inSteps))})
-	}
-	return out
+	groups := []string{groupSmall, groupNew, groupFree, groupIgnored}
+	return measure.Map(groups, func(group string) result.UnjudgedPart {
+		return result.UnjudgedPart{What: group, GPUShare: result.Number(math.Min(shares[group], inSteps))}
+	})
 }
 
 // take notes what a finding says of the kernels that it is about.

@@ -14,10 +14,7 @@ import (
 // estimates computes the change of every pair and its variance, with a variance prior of the pairs of one kind. A pair
 // that is not compared has no estimate.
 func estimates(t *comparison, pairs []match.Pair) []estimate {
-	out := make([]estimate, 0, len(pairs))
-	for _, x := range pairs {
-		out = append(out, newEstimate(*t, t.judged(x)))
-	}
+	out := measure.Map(pairs, func(x match.Pair) estimate { return newEstimate(*t, t.judged(x)) })
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {

@@ -166,11 +166,7 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 // compared with new ones only where both do: else they were removed or added, not replaced. A counter does not
 // see all kernels, so its share is not that of the workload.
 func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
-	share := 0.0
-	for _, s := range kernels {
-		share += side.Share(s)
-	}
-	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != measure.ReplayTime
+	return len(kernels) > 0 && measure.Sum(kernels, side.Share) >= recorded.KernelShare && t.Time != measure.ReplayTime
 }
 
 // groups sorts kernels by a key; those without one are left out.

@@ -96,9 +96,7 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	}
 	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
 	had := len(stats.Pooled(newest))
-	for _, session := range t.Head.Values(s, metric) {
-		runs += len(session)
-	}
+	runs = measure.Sum(t.Head.Values(s, metric), func(session []float64) int { return len(session) })
 	if had == 0 || had < len(newest[0]) && len(values) > 0 || leftOut(t.Head, f.Name, model.UnderClock) {
 		return 0, runs
 	}

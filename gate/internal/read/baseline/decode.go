@@ -293,11 +293,7 @@ func (e *Entry) complete(file string, rows []placed) error {
 }
 
 func scopes() string {
-	var known []string
-	for _, scope := range measure.Scopes {
-		known = append(known, string(scope))
-	}
-	return strings.Join(known, ", ")
+	return strings.Join(measure.Map(measure.Scopes, func(s measure.Scope) string { return string(s) }), ", ")
 }
 
 // series is the metric of a subject in a row, with a value for each run. known are metrics of rows before.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
@@ -23,6 +24,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/torch"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // readable lists the formats that are read, for messages.
@@ -252,10 +254,7 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 		if err != nil {
 			return err
 		}
-		var names []string
-		for _, w := range r.Workloads {
-			names = append(names, w.Workload)
-		}
+		names := measure.Map(r.Workloads, func(w *result.Report) string { return w.Workload })
 		if len(names) > 0 {
 			return model.Refuse(model.OtherFormat, "let nsgate report write one of them into a file, and name that",
 				"%s is about several workloads: %s", files[0], strings.Join(names, ", "))

@@ -246,11 +246,9 @@ func (c *cut) addPhases(run int, of []candidatePhase, o ordering, isFirst bool) 
 	first, last := slices.Index(at, main.from), slices.Index(at, main.to)
 	cycles, turns := []model.Interval(nil), []float64(nil)
 	for i := first; i < last; i++ {
-		turn := 0.0
-		for _, l := range s.order[at[i]:at[i+1]] {
-			turn += float64(c.launches[l].End - c.launches[l].Start)
-		}
-		turns = append(turns, turn)
+		turns = append(turns, measure.Sum(s.order[at[i]:at[i+1]], func(l int32) float64 {
+			return float64(c.launches[l].End - c.launches[l].Start)
+		}))
 		cycles = append(cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
 	}
 	if isFirst {

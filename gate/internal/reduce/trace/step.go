@@ -134,10 +134,7 @@ func typical(periods []model.Interval) []model.Interval {
 
 // mean is the mean length of intervals in ns.
 func mean(of []model.Interval) float64 {
-	sum := int64(0)
-	for _, x := range of {
-		sum += x.End - x.Start
-	}
+	sum := measure.Sum(of, func(x model.Interval) int64 { return x.End - x.Start })
 	return float64(sum) / float64(len(of))
 }
 

@@ -48,13 +48,12 @@ func Headline(s *result.Summary) string {
 
 // brief is what was measured without a baseline, a line each: the parts of the step, and the kernels.
 func (v *Story) brief(s *result.Summary) (lines []Line) {
-	var parts, kernels []string
-	for _, x := range s.Parts {
-		parts = append(parts, Owner(x.Class, measure.ParsePlace(x.Where), x.Idle)+" "+Share(x.Share))
-	}
-	for _, k := range s.Kernels {
-		kernels = append(kernels, Elide(Subject(measure.ScopeKernel, k.Title()), 40)+" "+shareOf(k.Share))
-	}
+	parts := measure.Map(s.Parts, func(x result.SummaryPart) string {
+		return Owner(x.Class, measure.ParsePlace(x.Where), x.Idle) + " " + Share(x.Share)
+	})
+	kernels := measure.Map(s.Kernels, func(k result.SummaryKernel) string {
+		return Elide(Subject(measure.ScopeKernel, k.Title()), 40) + " " + shareOf(k.Share)
+	})
 	for _, x := range []struct {
 		label string
 		list  []string

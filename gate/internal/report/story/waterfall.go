@@ -191,11 +191,7 @@ func (f *Fall) Lines() []string {
 	if f == nil || len(f.Rows) == 0 {
 		return nil
 	}
-	lines := []string{f.About()}
-	for _, r := range f.Rows {
-		lines = append(lines, r.Text+" "+r.What)
-	}
-	return lines
+	return append([]string{f.About()}, measure.Map(f.Rows, func(r FallRow) string { return r.Text + " " + r.What })...)
 }
 
 // longer names the parts that got longer; none where all of them together are less than half of the change.
