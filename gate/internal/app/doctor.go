@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -25,9 +24,7 @@ func Examine(ctx context.Context, exe string) (seen doctor.Observations, models 
 	seen = append(seen, tools.Counter.Examine(ctx)...)
 	gpus, about := tools.GPUs().Examine(ctx)
 	for _, g := range gpus {
-		if !slices.Contains(models, g.Name) {
-			models = append(models, g.Name)
-		}
+		models = measure.Once(models, g.Name)
 	}
 	seen = append(seen, about...)
 	examineHost(host.Here(), &seen)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 )
 
@@ -84,8 +85,8 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 			return nil, false
 		}
 		for _, c := range of {
-			if x := (Edit{what, c}); file != "" && !slices.Contains(edits, x) {
-				edits = append(edits, x)
+			if file != "" {
+				edits = measure.Once(edits, Edit{what, c})
 			}
 		}
 	}

@@ -57,9 +57,7 @@ func filterOf(arguments []string, harness string, rows ...string) (out []string,
 				size += len(a[1])
 			}
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = measure.Once(names, name)
 	}
 	if expression && len(names) > 1 {
 		names = []string{"(" + strings.Join(names, "|") + ")"}

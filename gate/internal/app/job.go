@@ -162,11 +162,7 @@ func (m *Measurement) add(o *Measurement) {
 			*own = *last
 		}
 	}
-	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
-		if !slices.Contains(m.Warnings, w) {
-			m.Warnings = append(m.Warnings, w)
-		}
-	}
+	m.Warnings = measure.Once(m.Warnings, slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings)...)
 }
 
 // doubts are the Warnings without load and power limit where these cannot change the verdict: no comparison that gates,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -217,9 +216,7 @@ func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Me
 			continue
 		}
 		text := looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was)
-		if !slices.Contains(v.looser, text) {
-			v.looser = append(v.looser, text)
-		}
+		v.looser = measure.Once(v.looser, text)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,9 +67,7 @@ func (v *judging) eased(e *env, r *result.Report) (notices []github.Notice) {
 			if _, line, ok := strings.Cut(x.Where, ":"); ok {
 				n.Line, _ = strconv.Atoi(line)
 			}
-			if !slices.Contains(notices, n) {
-				notices = append(notices, n)
-			}
+			notices = measure.Once(notices, n)
 		}
 	}
 	return notices

@@ -20,7 +20,6 @@ import (
 const rankPrefix = "rank "
 
 func ranksOf(s *recorded.Index) []measure.Subject {
-	var out []measure.Subject
 	number := func(x measure.Subject) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(x.Name, rankPrefix))
 		if err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix) {
@@ -28,11 +27,7 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 		}
 		return n
 	}
-	for _, x := range s.Subjects() {
-		if number(x) >= 0 {
-			out = append(out, x)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(s.Subjects()), func(x measure.Subject) bool { return number(x) < 0 })
 	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
 	return out
 }

@@ -23,11 +23,7 @@ type spoken struct {
 func (p pair) spoken() (list []spoken, unknown []string) {
 	for _, r := range rules {
 		missing := p.missing(r.needs)
-		for _, m := range missing {
-			if !slices.Contains(unknown, m) {
-				unknown = append(unknown, m)
-			}
-		}
+		unknown = measure.Once(unknown, missing...)
 		if len(missing) > 0 || r.last && len(list) > 0 {
 			continue
 		}
@@ -53,9 +49,7 @@ func Explain(base, head counters.Kernel) *result.Cause {
 	list, unknown := p.spoken()
 	for _, r := range list {
 		c.Reasons = append(c.Reasons, r.text)
-		if !slices.Contains(c.Guides, r.guide) {
-			c.Guides = append(c.Guides, r.guide)
-		}
+		c.Guides = measure.Once(c.Guides, r.guide)
 	}
 	if len(c.Metrics) == 0 {
 		c.Summary = "The counters have no metric of both sides."

@@ -124,9 +124,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		case e.Subject == measure.Workload:
 			name = result.Title(e.Metric.Name)
 		}
-		if !slices.Contains(of, name) {
-			of = append(of, name)
-		}
+		of = measure.Once(of, name)
 	}
 	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
 }

@@ -307,12 +307,7 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 		return cmp.Or(cmp.Compare(side.Typical(b, total.Name), side.Typical(a, total.Name)),
 			cmp.Compare(a.Name, b.Name))
 	})
-	for _, s := range sorted {
-		if !slices.Contains(out, s.Name) {
-			out = append(out, s.Name)
-		}
-	}
-	return out
+	return measure.Once(nil, measure.Map(sorted, func(s measure.Subject) string { return s.Name })...)
 }
 
 // SumNames gives for each kernel that is judged in a sum of one name, or of an exchange, the name of that sum, without

@@ -132,12 +132,9 @@ func (f *facts) find(d device) (gpu, bool) {
 	for _, number := range []func(gpu) int64{
 		func(g gpu) int64 { return g.ordinal }, func(g gpu) int64 { return g.id },
 	} {
-		var found []gpu
-		for _, g := range f.gpus {
-			if number(g) == d.number && (g.pid < 0 || g.pid&0xFFFFFF == d.pid) {
-				found = append(found, g)
-			}
-		}
+		found := slices.DeleteFunc(slices.Clone(f.gpus), func(g gpu) bool {
+			return number(g) != d.number || g.pid >= 0 && g.pid&0xFFFFFF != d.pid
+		})
 		if len(found) == 1 {
 			return found[0], true
 		}

@@ -94,9 +94,7 @@ func (f *facts) sampling(t *model.Trace, all map[int64][]gpuSample) *model.Sampl
 		if g, ok := f.find(device{int64(t.Process), d}); ok {
 			d = g.id
 		}
-		if !slices.Contains(used, d) {
-			used = append(used, d)
-		}
+		used = measure.Once(used, d)
 	}
 	type sample struct {
 		model.Interval

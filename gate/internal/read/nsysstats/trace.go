@@ -156,9 +156,7 @@ func (x *tracer) row(r *traceColumns) error {
 	}
 	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1,
 		Kernel: x.intern(k), Device: d.number, Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
-	if !slices.Contains(x.used, d) {
-		x.used = append(x.used, d)
-	}
+	x.used = measure.Once(x.used, d)
 	return nil
 }
 

@@ -128,13 +128,7 @@ func alike(all []job) ([]job, error) {
 func (j job) first() *cut { return j.ranks[0] }
 
 func (j job) sources() string {
-	var names []string
-	for _, c := range j.ranks {
-		if !slices.Contains(names, c.file()) {
-			names = append(names, c.file())
-		}
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(measure.Once(nil, measure.Map(j.ranks, (*cut).file)...), ", ")
 }
 
 // devices is how many devices the ranks used: in each file those that its processes used together, and no more in all

@@ -140,12 +140,11 @@ func (s *sectioning) divide() {
 }
 
 // phasesIn is the time of the phases beside the steps in a part of the run.
-func (s *sectioning) phasesIn(of model.Interval) (sum int64) {
+func (s *sectioning) phasesIn(of model.Interval) int64 {
 	known := slices.DeleteFunc(slices.Clone(s.phases), func(x model.Interval) bool { return x.Start > x.End })
-	for _, x := range model.Union(known) {
-		sum += max(0, min(x.End, of.End)-max(x.Start, of.Start))
-	}
-	return sum
+	return measure.Sum(model.Union(known), func(x model.Interval) int64 {
+		return max(0, min(x.End, of.End)-max(x.Start, of.Start))
+	})
 }
 
 // bounds are the start of the warm-up, that of the steps, their end, and the time between them.
