@@ -35,7 +35,7 @@ func ReadSaved(ctx context.Context, files []string, benchmarks bool, rows string
 	each func(file string, results *model.Session, r *result.Report)) error {
 	next := 0
 	asked := savedFiles{files, benchmarks, rows}
-	err := confine.Ask(ctx, savedMode, confine.For(files...), asked, func(x savedFile) (err error) {
+	err := confine.Ask(ctx, savedMode, confine.Report(files...), asked, func(x savedFile) (err error) {
 		file, r := files[next], (*result.Report)(nil)
 		if x.Results == nil {
 			r, err = saved.Read(strings.NewReader(x.Report), file)

@@ -4,8 +4,10 @@
 package confine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -51,6 +53,14 @@ func For(paths ...string) Limits {
 	if most := input.Memory(); most > 0 {
 		l.Memory = most + 1<<30 // Go keeps addresses that it does not use
 	}
+	return l
+}
+
+// Report is [For] of saved reports, whose memory is bounded by their size as well: a list of empty sessions packs to a
+// thousandth.
+func Report(paths ...string) Limits {
+	l := For(paths...)
+	l.Memory = min(cmp.Or(l.Memory, math.MaxInt64), 2<<30+128<<20*int64((l.CPU-leastCPU)/cpuOfMB))
 	return l
 }
 
