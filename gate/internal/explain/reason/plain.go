@@ -34,7 +34,7 @@ var (
 	OneHost = plain("one-host",
 		"the files name no host and are taken for those of one; where they come from different ones, set same_host "+
 			"= false")
-	HostNamed = plain("host-named", "same_host = false and --other-host do nothing: a side names its host")
+	HostNamed = plain("host-named", "same_host = false does nothing: a side names its host")
 	Waiting   = plain(result.KeyWaiting,
 		"most of the change is time in which issued operations waited: for an event, another stream, or another "+
 			"program on the GPU")
