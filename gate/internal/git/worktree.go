@@ -221,10 +221,7 @@ func (r Repository) Changed(ctx context.Context, commit, name string) (out []Cha
 			return nil
 		}
 		delete(was, file)
-		lines := 0
-		if known {
-			lines, err = changedLines(path, e, old, texts[old.id])
-		}
+		lines, err := changedLines(path, e, old, texts[old.id])
 		if _, committed := head[file]; !known && !committed {
 			out = append(out, Change{file, 0, Untracked})
 		} else if !known || lines > 0 {
@@ -258,7 +255,8 @@ func (r Repository) below(ctx context.Context, commit, dir, name string) ([]Chan
 	return all, err
 }
 
-// changedLines is how many lines of a file were added or deleted, whichever is more: at least 1 where it differs.
+// changedLines is how many lines of a file were added or deleted, whichever is more: at least 1 where it differs. All
+// of a file that the commit lacks were added.
 func changedLines(file string, e fs.DirEntry, old entry, was string) (int, error) {
 	text, err := "", error(nil)
 	if link := e.Type()&fs.ModeSymlink != 0; link != (old.mode == "120000") {
@@ -273,17 +271,19 @@ func changedLines(file string, e fs.DirEntry, old entry, was string) (int, error
 	if err != nil || text == was || now == was || pointsTo(was, file) {
 		return 0, err
 	}
-	a, b := strings.Split(strings.TrimSuffix(was, "\n"), "\n"), strings.Split(strings.TrimSuffix(now, "\n"), "\n")
-	before, added := map[string]int{}, 0
-	for _, line := range a {
+	before, added, deleted := map[string]int{}, 0, 0
+	for line := range strings.Lines(was) {
 		before[line]++
+		deleted++
 	}
-	for _, line := range b {
+	for line := range strings.Lines(now) {
 		if before[line]--; before[line] < 0 {
 			added++
+		} else {
+			deleted--
 		}
 	}
-	return max(1, added, added+len(a)-len(b)), nil
+	return max(1, added, deleted), nil
 }
 
 // diff is git diff with the working tree, with some more arguments. Without autoRefreshIndex git writes no index. It

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -75,10 +76,13 @@ func place(f *os.File, name string) error {
 
 // sweep removes what a process that was killed between link and rename left beside a file, a minute ago or earlier.
 func sweep(name string) {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(name), partialOf(name)))
-	for _, file := range left {
-		if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) > time.Minute {
-			os.Remove(file)
+	dir, begin := filepath.Dir(name), strings.TrimSuffix(partialOf(name), "*"+Partial)
+	left, _ := os.ReadDir(dir)
+	for _, e := range left {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), begin) && filepath.Ext(e.Name()) == Partial &&
+			time.Since(info.ModTime()) > time.Minute {
+			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }

@@ -3,18 +3,18 @@ package proc
 import (
 	"os"
 	"os/exec"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// ownStatus are the rows of /proc/self/status about a process alone, which no program inherits: a * ends a beginning of
-// names. All others count, among them users, groups, rights, signals, and those of later kernels.
-var ownStatus = strings.Fields("Name State Tgid Ngid Pid PPid FDSize NS* Vm* Rss* HugetlbPages CoreDumping Threads " +
-	"Sig[QPC]* ShdPnd Cpus_allowed Mems_allowed voluntary_* nonvoluntary_*")
+// ownStatus matches the rows of /proc/self/status about a process alone, which no program inherits. All others count,
+// among them users, groups, rights, signals, and those of later kernels.
+var ownStatus = input.Pattern(`^(?:Name|State|Tgid|Ngid|Pid|PPid|FDSize|NS.*|Vm.*|Rss.*|HugetlbPages|CoreDumping|` +
+	`Threads|Sig[QPC].*|ShdPnd|Cpus_allowed|Mems_allowed|(?:non)?voluntary_.*)$`)
 
 // Inherited are settings beside variables that a program which is started here inherits, by their names in /proc:
 // limits, CPUs and memory nodes, rights, priority. A child tells them, because Go raises the limit of its own files.
@@ -36,7 +36,7 @@ func Inherited() (map[string]string, error) {
 		case strings.HasPrefix(line, "Max ") && len(line) > nameWidth:
 			name := strings.TrimSpace(line[:nameWidth])
 			out[name] = limitsOf(name, strings.Fields(line[nameWidth:]))
-		case row && !slices.ContainsFunc(ownStatus, func(own string) bool { is, _ := path.Match(own, key); return is }):
+		case row && !ownStatus().MatchString(key):
 			out[key] = strings.TrimSpace(value)
 		case isStat && len(strings.Fields(stat)) > 38: // proc_pid_stat(5), fields 19, 40 and 41
 			of := strings.Fields(stat)

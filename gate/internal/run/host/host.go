@@ -100,8 +100,8 @@ func (h Host) Limit() float64 {
 	return math.Round(least*100) / 100
 }
 
-// limiting are names of files of control groups that hold a limit, of version 2 and 1; * stands for any text.
-var limiting = []string{"*.max", "*.high", "*limit_in_bytes", "blkio.throttle.*_device"}
+// limiting matches the names of files of control groups that hold a limit, of version 2 and 1.
+var limiting = input.Pattern(`^(?:.*\.max|.*\.high|.*limit_in_bytes|blkio\.throttle\..*_device)$`)
 
 // Limits are the values of the files of this process's control groups that limit anything, innermost first, by their
 // names. CPUs are left to [Host.Limit].
@@ -111,8 +111,7 @@ func (h Host) Limits() map[string]string {
 		files, _ := os.ReadDir(filepath.Join(h.Root, dir))
 		for _, f := range files {
 			name := f.Name()
-			is := func(pattern string) bool { is, _ := path.Match(pattern, name); return is }
-			if name == "cpu.max" || !slices.ContainsFunc(limiting, is) {
+			if name == "cpu.max" || !limiting().MatchString(name) {
 				continue
 			}
 			value := strings.Join(strings.Fields(h.read(path.Join(dir, name))), " ")
