@@ -151,7 +151,7 @@ var hidden = map[string]struct {
 		[]Change{{"k/s.csv", 1, Edited}}},
 	"identity": {`echo '* ident' >../.git/info/attributes; sed -i 's/Id/Id: 2/' id`,
 		[]Change{{"k/id", 1, Edited}}},
-	"committed":       {`echo 2 >more; git add more; git commit -q -m more`, []Change{{"k/more", 0, Edited}}},
+	"committed":       {`echo 2 >more; git add more; git commit -q -m more`, []Change{{"k/more", 1, Edited}}},
 	"staged":          {`echo 2 >more; git add more`, []Change{{"k/more", 0, Untracked}}},
 	"ignored":         {`echo 2 >more; echo more >../.git/info/exclude`, []Change{{"k/more", 0, Untracked}}},
 	"link in place":   {`ln -sf id s.csv`, []Change{{"k/s.csv", 1, Edited}}},

@@ -101,7 +101,7 @@ func changedCode(d *decide.Decision, x *result.Report) {
 func rules(d *decide.Decision, x *result.Report) {
 	unused, idle := d.Matching.UnusedRules(d.Reason)
 	x.Warn(slices.Concat(unused, align.Duplicates(d.Baseline, d.Head))...)
-	x.Note(slices.Concat(idle, d.IdleRatios)...)
+	x.Note(slices.Concat(idle, d.Idle)...)
 	x.Warn(slices.DeleteFunc(slices.Clone(d.Ratios), func(r result.Remark) bool { return r.Sentence == d.Reason })...)
 }
 
@@ -119,13 +119,7 @@ func deviceCode(d *decide.Decision, x *result.Report) {
 
 // drift says what drifted, where that is not the reason of the verdict.
 func drift(d *decide.Decision, x *result.Report) {
-	for _, r := range d.Drift {
-		if _, idle := result.As[reason.NoDrift](r); idle {
-			x.Note(r)
-		} else if r.Key != d.ReasonKey {
-			x.Warn(r)
-		}
-	}
+	x.Warn(slices.DeleteFunc(slices.Clone(d.Drift), func(r result.Remark) bool { return r.Key == d.ReasonKey })...)
 }
 
 // look says which of several judgements of growing data this is.

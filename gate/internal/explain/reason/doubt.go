@@ -278,11 +278,14 @@ func (r NeedsProfiler) String() string {
 type RuleIdle struct {
 	Rule, First, Kind string
 	Here, Unmet       bool
+	Drift             bool // the rule limits drift, which has too few sessions
 	Of                int
 }
 
 func (r RuleIdle) String() string {
 	switch {
+	case r.Drift:
+		return r.Rule + " limits drift, which is not judged: that takes two sessions of other times to compare with"
 	case r.Here:
 		return r.Rule + " has nothing to judge here; another workload may have it"
 	case r.First != "":

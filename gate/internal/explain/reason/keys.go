@@ -8,7 +8,6 @@ var (
 	_ = result.Keyed(result.KeyUndecided, Undecided{}, "The gate passes with undecided comparisons.")
 	_ = result.Keyed("none-slower", NoneSlower{}, "The gate passes: nothing is slower beyond its limit.")
 	_ = result.Keyed("workloads", Workloads{}, "The verdict of several workloads.")
-	_ = result.Keyed("no-drift", NoDrift{}, "Drift has too few sessions to be judged.")
 	_ = result.Keyed("drifting", Drifting{}, "Changes since the oldest session add up to more than noise.")
 	_ = result.Keyed("drifted", Drifted{}, "Changes since the anchor add up to more than the limit.")
 	_ = result.Keyed(result.KeyOverDrift, OverDrift{}, "Changes since the anchor add up to more than a rule allows.")

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write testdata/sentences.txt")
 // reasons lists every type of reason, and values whose words choose another sentence.
 var reasons = []result.Reason{
 	Slower{}, Undecided{}, NoneSlower{}, Workloads{}, RuleOfSteps{}, ChangedLines{}, NoChangedLines{}, NoLines{},
-	RowsTogether{}, Drifting{}, Drifted{}, OverDrift{}, NoDrift{},
+	RowsTogether{}, Drifting{}, Drifted{}, OverDrift{},
 	Workloads{Open: []string{"a"}, All: 2}, Workloads{Undecided: []string{"a"}, All: 2}, Workloads{All: 2},
 	Beyond{}, Beyond{Bound{By: "limit"}}, Within{Bound{By: "floor"}}, Within{Bound{By: "tick"}},
 	Within{Bound{By: "run"}},
@@ -46,7 +46,8 @@ var reasons = []result.Reason{
 	ComparedSingle{}, Moved{},
 	OutputDisagrees{}, StepsCover{}, LaunchRate{}, StartUp{}, SkipsMore{}, OtherCycle{}, OneStep{}, OnOneSide{},
 	OnOneSide{Without: "base"},
-	Omitted{}, SomeRuns{}, NeedsProfiler{Metric: "dram_bytes"}, RuleIdle{}, SameRuns{}, Looked{}, OnBoard{},
+	Omitted{}, SomeRuns{}, NeedsProfiler{Metric: "dram_bytes"}, RuleIdle{}, RuleIdle{Drift: true},
+	SameRuns{}, Looked{}, OnBoard{},
 	OnBoard{Kept: 1},
 	OtherBoard{}, UnknownGPU{},
 	CodeLimit{}, CodeLimit{Base: result.Unknown}, CodeDiffers{}, CodeChanged{}, CodeOfKernel{}, CodeOfMore{},

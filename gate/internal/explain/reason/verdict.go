@@ -109,13 +109,6 @@ func (r Drifted) String() string {
 		": accept it as a new anchor, or look for it in what was merged since"
 }
 
-// NoDrift is a rule on drift where fewer than two sessions of other times compare with the head.
-type NoDrift struct{ Rule string }
-
-func (r NoDrift) String() string {
-	return r.Rule + " limits drift, which is not judged: that takes two sessions of other times to compare with"
-}
-
 // OverDrift is drift beyond what a rule allows, which fails the gate.
 type OverDrift struct {
 	Drifted

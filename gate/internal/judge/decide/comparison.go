@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/align"
 	"github.com/nsgate/nsgate/gate/internal/judge/match"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
@@ -27,7 +28,7 @@ type comparison struct {
 	fits        [2][]runFit         // of the sessions of base and head
 	whole       measure.Subject     // the kernel that makes up the GPU time, see [wholeKernel]
 	outlierRuns []result.OutlierRun // runs that are left out
-	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
+	few         *reason.NotJudged   // too few runs for any judgement but of bounds, nil where there are enough
 	// the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
 	single    string
 	shift     float64           // common shift of nearly all kernels, 0 for none
@@ -47,10 +48,10 @@ type unmerged struct {
 // hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at
 // different "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
-	if len(t.shared) > 0 {
+	switch r := t.relation(); {
+	case r <= terms.BackToBack:
 		return "same"
-	}
-	if t.assumed || recorded.OneGPU(t.Base.Sessions, t.Head.Sessions) {
+	case r == terms.OtherTime:
 		return "times"
 	}
 	for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {

@@ -45,9 +45,9 @@ const (
 const (
 	// outlierRunsMost is the part of a session's runs, rounded down, that may be left out as outliers as a whole.
 	outlierRunsMost = 0.25
-	// agree is the part of the kernels of a run, or of the runs of a side, that counts as nearly all. One of five
-	// runs may be winsorised as an outlier of a kernel, or be a slow step that is not mentioned.
-	agree = 0.8
+	// fewRuns are the runs of a side of which one may be winsorised as an outlier, or be a slow step that is not
+	// mentioned.
+	fewRuns = 5
 	// alike is how far a change may lie from another, relative to that, and be the same: nearer to it than to no
 	// change.
 	alike = 0.5

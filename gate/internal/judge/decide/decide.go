@@ -130,11 +130,10 @@ func describe(t comparison, p pair) result.Finding {
 		Share:    result.Number(share), Match: p.Match, BaseNames: p.BaseNames, HeadNames: p.HeadNames,
 		Better: p.Limit.Better, Gates: p.Limit.Severity == thresholds.Fail && t.judges(p),
 	}
-	facts := p.Facts
+	f.State(p.Facts...)
 	if t.ofLaunches(p) && p.Limit.Severity == thresholds.Fail {
-		facts = append(slices.Clone(facts), result.Say(reason.LaunchRate{Least: measure.SmallKernel}))
+		f.State(result.Say(reason.LaunchRate{Least: measure.SmallKernel}))
 	}
-	f.State(facts...)
 	if p.Metric.Informational() && !t.Named(p.Pair) {
 		f.Limit = result.Unknown // such a count has none
 	}
@@ -306,7 +305,8 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 	values := stats.Pooled(p.shown[1])
 	all := len(values)
 	broken := len(slices.DeleteFunc(values, p.Limit.Keeps))
-	wanted := reason.Bounds{AtLeast: value(f.AtLeast), AtMost: value(f.AtMost), Unit: f.Unit}
+	none := result.Unknown
+	wanted := reason.Bounds{AtLeast: *cmp.Or(f.AtLeast, &none), AtMost: *cmp.Or(f.AtMost, &none), Unit: f.Unit}
 	beyond := reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}
 	switch {
 	case all == 0:
@@ -344,11 +344,4 @@ func decideOneSided(p pair, f result.Finding) result.Finding {
 		without = "both"
 	}
 	return open(f, reason.OneSided{Metric: f.Metric, Without: without})
-}
-
-func value(n *result.Number) result.Number {
-	if n == nil {
-		return result.Unknown
-	}
-	return *n
 }

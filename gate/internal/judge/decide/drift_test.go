@@ -57,8 +57,9 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 // driftOf holds the remarks of Drift on the last session, by key.
 func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
-	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:],
-		policy.For("")) {
+	drifts, _ := decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:],
+		policy.For(""))
+	for _, x := range drifts {
 		out[x.Key] = x
 	}
 	return out

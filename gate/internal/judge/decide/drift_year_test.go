@@ -25,7 +25,8 @@ func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (firs
 	for i := 2; i <= changes; i++ {
 		head := s[i : i+1]
 		base := s[max(0, i-1):i] // what was accepted last is in effect
-		for _, x := range decide.Drift(base, s[:i], head, policy.For("")) {
+		drifts, _ := decide.Drift(base, s[:i], head, policy.For(""))
+		for _, x := range drifts {
 			if x.Key == "drifted" || x.Key == "over-drift" {
 				return i
 			}
@@ -105,8 +106,8 @@ func TestDriftRule(t *testing.T) {
 		s[i].Accepted = i > 0 && i < 5
 	}
 	head, trail, base := s[5:], s[:5], s[4:5]
-	if said := decide.Drift(base, trail, head, thresholds.Default().For("")); len(said) > 0 {
-		t.Errorf("one accepted step: %v", said)
+	if said, idle := decide.Drift(base, trail, head, thresholds.Default().For("")); len(said)+len(idle) > 0 {
+		t.Errorf("one accepted step: %v %v", said, idle)
 	}
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"5%\"\n"))
 	if err != nil {
@@ -127,14 +128,14 @@ func TestDriftRule(t *testing.T) {
 	// A rule on drift that too few sessions can judge is named, once.
 	var none []model.Session
 	for _, of := range [][]model.Session{none, base} {
-		said := decide.Drift(of, none, head, policy.For(""))
-		if len(said) != 1 || said[0].Key != "no-drift" {
-			t.Errorf("%d sessions: %v", len(of), said)
+		said, idle := decide.Drift(of, none, head, policy.For(""))
+		if len(said) > 0 || len(idle) != 1 || idle[0].Key != "rule-idle" {
+			t.Errorf("%d sessions: %v %v", len(of), said, idle)
 		}
 	}
 	in.Since = nil
 	says := func(r *result.Report) bool {
-		return slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "no-drift" })
+		return slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "rule-idle" })
 	}
 	if r = insight.Judge(in).Shown(nil); !says(r) || len(r.Warnings) > 0 {
 		t.Errorf("one session: %v %v", r.Notes, r.Warnings)

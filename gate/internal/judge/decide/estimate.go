@@ -45,8 +45,7 @@ func winsoriseStep(p pair) pair {
 // offLevel are the winsorised runs of a side. Of more than one in five those on the level of the other side are no
 // outliers, but in a mode that its runs have as well, and stay as they are.
 func offLevel(side, winsorised, other [][]float64) [][]float64 {
-	few := int((1 - agree) * float64(len(stats.Pooled(side))) * (1 + rounding))
-	if len(differing(side, winsorised)) <= max(1, few) {
+	if len(differing(side, winsorised)) <= max(1, len(stats.Pooled(side))/fewRuns) {
 		return winsorised
 	}
 	level := math.Log(stats.Median(stats.Pooled(other)))

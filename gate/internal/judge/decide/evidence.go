@@ -22,13 +22,13 @@ type evidence struct {
 	warns  bool    // a rule warns of one
 	named  bool    // a rule names the metric in full
 
-	base, head          float64        // typical values; the mean of a baseline with zeros
-	leastHead, mostHead float64        // of the head's runs, where the baseline is zero
-	rise                float64        // of the typical value
-	runs                int            // of the side with fewer
-	single              string         // the side that consists of one run, "" for none
-	tooFew              *result.Remark // why a gate has too few runs for any judgement
-	countless           bool           // no variance can be estimated
+	base, head          float64           // typical values; the mean of a baseline with zeros
+	leastHead, mostHead float64           // of the head's runs, where the baseline is zero
+	rise                float64           // of the typical value
+	runs                int               // of the side with fewer
+	single              string            // the side that consists of one run, "" for none
+	tooFew              *reason.NotJudged // too few runs for any judgement, else nil
+	countless           bool              // no variance can be estimated
 
 	change, low, high float64
 	p                 float64 // corrected for all comparisons of the gate
@@ -63,11 +63,12 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
 		warns: t.warns(e.pair),
 		base:  float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base),
-		runs: runs(e.Base, e.Head), single: t.singleOf(&e.pair), tooFew: t.tooFew(&e.pair),
+		runs:   runs(e.Base, e.Head),
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
 		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes,
 	}
+	x.single, x.tooFew = t.singleOf(&e.pair)
 	if f.Mode != nil {
 		x.levels = t.levels(f.Mode, f.Unit)
 	}
@@ -140,7 +141,7 @@ func (x *evidence) countBeyond(e *estimate) {
 	runs.Base, runs.Head = measured[0], measured[1]
 	spare := 0
 	if x.metric.Unprofiled() {
-		spare = int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
+		spare = len(stats.Pooled(runs.Base)) / fewRuns
 	}
 	limit := x.doubtful()
 	if typical := stats.Median(stats.Pooled(runs.Base)); typical > 0 {
@@ -284,7 +285,7 @@ func (x *evidence) mostBeyond() bool {
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and
 // every run of the baseline.
 func (x *evidence) severalBeyond() bool {
-	several := x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	several := x.runsBeyond > max(1, x.headRuns/fewRuns)
 	sure := x.isStep() || x.modes.counted && x.modes.appeared() || x.pApart <= modeDoubt
 	return several && x.heeds() && sure
 }

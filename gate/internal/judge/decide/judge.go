@@ -62,8 +62,9 @@ type Decision struct {
 	// Scaled, Single, Moved, LeftOut, Assumed and Drift are remarks on the work that was scaled, on a single run, on
 	// outlier values, on runs that were left out, on hosts that are not named, and on drift.
 	Scaled, Single, Moved, LeftOut, Assumed, Drift []result.Remark
-	// Ratios are the reasons why ratios of the policy have no rows, IdleRatios those that another workload may have.
-	Ratios, IdleRatios []result.Remark
+	// Ratios are the reasons why ratios of the policy have no rows, Idle those that another workload may have, and
+	// limits of drift that has too few sessions.
+	Ratios, Idle []result.Remark
 
 	t comparison
 }
@@ -115,9 +116,10 @@ func Judge(in Input) *Decision {
 	}
 	d.Stage, d.Matching = Compared, m
 	d.compare()
-	d.Drift = Drift(in.Baseline, in.Since, in.Head, followed)
-	d.Ratios, d.IdleRatios = unmetRatios(policy, d.t.Base, d.t.Head)
-	g := verdict.Gate{Sides: d.t.Sides, TooFew: d.t.few, Outlier: d.t.outlierAsAWhole(),
+	d.Drift, d.Idle = Drift(in.Baseline, in.Since, in.Head, followed)
+	ratios, idle := unmetRatios(policy, d.t.Base, d.t.Head)
+	d.Ratios, d.Idle = ratios, append(d.Idle, idle...)
+	g := verdict.Gate{Sides: d.t.Sides, Outlier: d.t.outlierAsAWhole(),
 		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: m.Unmet()}
 	if g.Unmet == nil && len(d.Ratios) > 0 {
 		g.Unmet = &d.Ratios[0]
@@ -161,7 +163,10 @@ func (d *Decision) compare() {
 	all := estimates(t, pairs)
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
-	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(all, d.Findings), leftOut(*t)
+	d.Single, d.Moved = t.singleRunRemarks(), movedRuns(all, d.Findings)
+	for _, x := range t.outlierRuns {
+		d.LeftOut = append(d.LeftOut, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
+	}
 	d.Assumed = append(result.SayIf(t.assumed, reason.OneHost), result.SayIf(t.named, reason.HostNamed)...)
 	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
@@ -190,19 +195,20 @@ func ReasonOf(err error) *result.Remark {
 	return &result.Remark{Sentence: err.Error()}
 }
 
-// Drift reports slowdowns over the sessions since the anchor, see [history.Drift], or that a rule limits drift which
-// has too few sessions. Without any since the anchor it follows the sessions of the baseline.
-func Drift(base, since, head []model.Session, policy *thresholds.Resolved) []result.Remark {
+// Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
+// of the baseline. idle names the first rule on drift where these are too few as well.
+func Drift(base, since, head []model.Session, policy *thresholds.Resolved) (drifts, idle []result.Remark) {
 	// the anchor is the first state of a drift
 	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
 		return len(since) > 0 && s.Start.Before(since[0].Start)
 	})
 	anchored, steps := followed(since, head, policy), followed(recent, head, policy)
-	budget := slices.IndexFunc(policy.Rules, func(r thresholds.Rule) bool { return r.Drift != nil })
-	if budget >= 0 && len(anchored.Sessions)+len(steps.Sessions) == 0 {
-		return []result.Remark{result.Say(reason.NoDrift{Rule: policy.Rules[budget].Where})}
+	for _, r := range policy.Rules {
+		if r.Drift != nil && idle == nil && len(anchored.Sessions)+len(steps.Sessions) == 0 {
+			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Drift: true}))
+		}
 	}
-	return history.Drift(anchored, steps, policy.Alpha)
+	return history.Drift(anchored, steps, policy.Alpha), idle
 }
 
 // followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared

@@ -123,8 +123,7 @@ func (m *modes) mixed() bool {
 		if 2*m.in[i] > m.all[i] {
 			rarer, others = m.all[i]-m.in[i], m.all[1-i]-m.in[1-i]
 		}
-		few := float64(rarer) <= (1-agree)*float64(m.all[i])*(1+rounding)
-		if rarer > 0 && (!few || others > 0) {
+		if rarer > m.all[i]/fewRuns || rarer > 0 && others > 0 {
 			return true
 		}
 	}
@@ -135,7 +134,8 @@ func (m *modes) mixed() bool {
 // outlier, and the exact test judges it where the shares of the levels explain the change.
 func (t comparison) counted(e *estimate) bool {
 	m := e.Metric
-	if m.Exact || m.OutsideSteps() || m.Better == measure.Neither || t.singleOf(&e.pair) != "" || !e.relative {
+	single, _ := t.singleOf(&e.pair)
+	if m.Exact || m.OutsideSteps() || m.Better == measure.Neither || single != "" || !e.relative {
 		return false
 	}
 	measured := e.asMeasured()

@@ -242,9 +242,7 @@ func containsLimit(x *evidence) result.Reason {
 func notJudged(x *evidence) result.Reason {
 	switch {
 	case x.tooFew != nil:
-		base, _ := x.tooFew.Args["base"].(result.Number)
-		head, _ := x.tooFew.Args["head"].(result.Number)
-		return reason.NotJudged{Base: int(base), Head: int(head)}
+		return *x.tooFew
 	case x.oneRun():
 		return reason.OneRun
 	}

@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 		{"from zero, for the better", edits{fromZero(2, 2), as(measure.Rate)}, result.Faster, harmless},
 		{"from zero in some runs", edits{fromZero(0, 2), as(measure.Rate)}, result.Undecided, undecided},
 		{"from zero", edits{fromZero(2, 2), as(measure.GPUTime)}, result.Slower, harmless},
-		{"not judged", edits{changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = tooFewRuns(1, 1) }},
+		{"not judged", edits{changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = new(reason.NotJudged) }},
 			result.Undecided,
 			undecided},
 		{"not judged", edits{changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, result.Undecided, undecided},

@@ -60,12 +60,6 @@ func (t comparison) judged(x match.Pair) pair {
 	return p
 }
 
-func leftOut(t comparison) []result.Remark {
-	return measure.Map(t.outlierRuns, func(x result.OutlierRun) result.Remark {
-		return result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change})
-	})
-}
-
 // leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of
 // the baseline: the program may be slower in some of its runs. Nil elsewhere.
 func (t comparison) leftOutOfHead() *result.Remark {
@@ -190,7 +184,7 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 			}
 		}
 	}
-	if len(far) == 0 || beyond > int((1-agree)*float64(len(values))) {
+	if len(far) == 0 || beyond > len(values)/fewRuns {
 		return session, false
 	}
 	out := slices.Clone(session)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -42,12 +41,10 @@ func resolution(sides [][]float64, times bool) float64 {
 // outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then
 // they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
-	runs := func(side *recorded.Index, s measure.Subject, m measure.Metric) int {
-		return len(stats.Pooled(side.Values(s, m.Name)))
-	}
 	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-			if enough(runs(t.Base, s, m), runs(t.Head, s, m)) &&
+			base, head := stats.Pooled(t.Base.Values(s, m.Name)), stats.Pooled(t.Head.Values(s, m.Name))
+			if _, few := singleSide(len(base), len(head)); few == nil &&
 				t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) &&
 				t.Policy.Limit(s, m).Severity == thresholds.Fail && t.Policy.OutputKind(s.Name, m) != measure.OfOther {
 				return true

@@ -120,6 +120,9 @@ func (t comparison) trends() bool {
 	return chance < trendP && direction > 0
 }
 
+// agree is the part of the kernels of a run, or of the rows of a file, that counts as nearly all.
+const agree = 1 - 1.0/fewRuns
+
 // asOne is the median of changes by kernel (log scale in, relative out), where it is larger than least and nearly every
 // kernel moves with it; else 0.
 func asOne(moves []float64, least float64) float64 {

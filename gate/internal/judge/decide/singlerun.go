@@ -2,6 +2,7 @@ package decide
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
@@ -19,14 +20,12 @@ func (t comparison) singleRun() comparison {
 	if len(t.shared) == 0 {
 		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
 	}
-	switch {
-	case t.Time == measure.ReplayTime || min(base, head) >= stats.MinRuns:
-	case !enough(base, head):
-		t.few = tooFewRuns(base, head)
-	case head < stats.MinRuns:
-		t.single, t.outlier = recorded.SideNames[1], shiftFrom(t.fits[0], 1, least)
-	default:
-		t.single, t.outlier = recorded.SideNames[0], shiftFrom(t.fits[1], 1, least)
+	if t.Time == measure.ReplayTime {
+		return t
+	}
+	t.single, t.few = singleSide(base, head)
+	if i := slices.Index(recorded.SideNames[:], t.single); i >= 0 {
+		t.outlier = shiftFrom(t.fits[1-i], 1, least)
 	}
 	return t
 }
@@ -39,40 +38,37 @@ func (t comparison) singleRunRemarks() []result.Remark {
 	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
 
-// singleOf is the side of a pair that holds one run against several of the other, "" for none. Unprofiled runs may be
-// more or fewer than those that are profiled.
-func (t comparison) singleOf(p *pair) string {
-	base, head := len(stats.Pooled(p.Base)), len(stats.Pooled(p.Head))
+// singleSide is the side of one run against several of the other, "" for none; few, if not nil, is why so many runs are
+// too few for any judgement.
+func singleSide(base, head int) (side string, few *reason.NotJudged) {
 	switch {
-	case !p.Metric.Unprofiled():
-		return t.single
-	case min(base, head) >= stats.MinRuns || !enough(base, head):
-		return ""
+	case min(base, head) >= stats.MinRuns:
+		return "", nil
+	case max(base, head) < SpreadRuns:
+		return "", &reason.NotJudged{Base: base, Head: head}
 	case head < base:
-		return recorded.SideNames[1]
+		return recorded.SideNames[1], nil
 	}
-	return recorded.SideNames[0]
+	return recorded.SideNames[0], nil
 }
 
-// enough reports whether so many runs of the sides show the spread between runs.
-func enough(base, head int) bool {
-	return min(base, head) >= stats.MinRuns || max(base, head) >= SpreadRuns
-}
-
-// tooFew is why a pair has too few runs for any judgement, nil where it has enough: outputs were asked for, and are
-// judged or refused.
-func (t comparison) tooFew(p *pair) *result.Remark {
-	base, head := len(stats.Pooled(p.Base)), len(stats.Pooled(p.Head))
-	if p.Subject.Scope != measure.ScopeOutput || enough(base, head) {
-		return t.few
+// singleOf is [singleSide] of a pair, with why it has too few runs. Unprofiled runs may be more or fewer than profiled
+// ones. Outputs were asked for, and are judged or refused.
+func (t comparison) singleOf(p *pair) (side string, few *reason.NotJudged) {
+	if !p.Metric.Unprofiled() {
+		return t.single, t.few
 	}
-	return tooFewRuns(base, head)
+	side, few = singleSide(len(stats.Pooled(p.Base)), len(stats.Pooled(p.Head)))
+	if p.Subject.Scope != measure.ScopeOutput {
+		few = t.few
+	}
+	return side, few
 }
 
 // singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however
 // steady the runs of the other side are; 0 where that is not known to happen.
 func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
-	single := t.singleOf(&e.pair)
+	single, _ := t.singleOf(&e.pair)
 	of := func(what string) result.Remark { return result.Say(reason.SingleRun{Side: single, What: what}) }
 	switch {
 	case single == "" || e.Metric.Exact:
@@ -98,13 +94,4 @@ func (t comparison) outlierAsAWhole() *result.Remark {
 	return result.Refuse(model.OutlierRun, "measure again, with at least 2 runs",
 		"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
 		reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
-}
-
-func tooFewRuns(base, head int) *result.Remark {
-	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run "+
-		"of the head is compared by their spread",
-		"%s against %d is too few: without the spread between runs no change can be told from noise",
-		measure.Count(base, "run"), head)
-	r.Args = result.Args{"base": result.Number(base), "head": result.Number(head)}
-	return r
 }

@@ -28,7 +28,7 @@ func (t comparison) delayChance(e *estimate) float64 {
 	}
 	slow, beyond := e.slower()
 	slices.Sort(head)
-	most := int(math.Ceil(agree * float64(len(head))))
+	most := len(head) - len(head)/fewRuns
 	width := math.Inf(1)
 	for i := range head[most-1:] {
 		width = math.Min(width, math.Log(head[i+most-1]/head[i]))

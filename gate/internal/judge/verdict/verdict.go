@@ -24,7 +24,6 @@ type Gate struct {
 	Refused     *result.Remark  // nothing was judged
 	CodeAlone   *result.Remark  // device code, and nothing else, was judged
 	Unmet       *result.Remark  // a rule bounds values that were not measured
-	TooFew      *result.Remark  // too few runs for any judgement
 	Outlier     *result.Remark  // a single run is an outlier as a whole
 	LeftOut     *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
 	Code        *result.Remark  // device code is beyond a rule
@@ -42,6 +41,7 @@ type gathered struct {
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
 	missingRows       *result.Remark // rows of benchmark files that the head lacks, or one of its runs
 	failedRows        *result.Remark // rows of the baseline that failed in the head
+	tooFew            *result.Remark // too few runs for any judgement
 	drift             *result.Remark // drift beyond what a rule allows
 	doubted           *result.Remark // a comparison that says harm, not surely enough
 	open              *result.Remark // an undecided comparison
@@ -84,7 +84,7 @@ func verdictOf(g gathered) Conclusion {
 		{result.NoVerdict, false, g.unmeasuredKernels},
 		{result.NoVerdict, false, g.missingRows},
 		{result.NoVerdict, false, g.unjudged},
-		{result.NoVerdict, false, g.TooFew},
+		{result.NoVerdict, false, g.tooFew},
 		{result.NoVerdict, false, g.Outlier},
 		{result.Fail, false, g.drift},
 		{result.NoVerdict, true, g.LeftOut},
@@ -112,16 +112,12 @@ func gather(t Gate, d *result.Report) gathered {
 	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
 		g.drift = &t.Drift[i]
 	}
-	switch i := slices.IndexFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }); {
-	case i < 0:
-		g.TooFew = nil // bounds alone need no second run
-	case g.TooFew == nil:
-		g.TooFew = about(result.Refuse(model.FewRuns, "measure 5 runs a side", "the %s of %s cannot be judged: %s",
-			result.Title(findings[i].Metric), findings[i].Title(), findings[i].Reason), i)
-	}
 	listed, gating := false, false
 	var open []int
 	for i, f := range findings {
+		if f.Gates && f.NotJudged() { // bounds alone need no second run
+			g.tooFew = tooFew(&f)
+		}
 		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
 		if f.Doubted && g.doubted == nil {
 			doubt := "looks worse, too much to pass and not surely enough to fail"
@@ -143,6 +139,17 @@ func gather(t Gate, d *result.Report) gathered {
 			Because: f.Reason, Others: len(open) > 1, Listed: listed}))
 	}
 	return g
+}
+
+// tooFew is why a finding of too few runs is not judged.
+func tooFew(f *result.Finding) *result.Remark {
+	is, _ := result.As[reason.NotJudged](result.Remark{Key: f.ReasonKey, Args: f.ReasonArgs})
+	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run "+
+		"of the head is compared by their spread",
+		"%s against %d is too few: without the spread between runs no change can be told from noise",
+		measure.Count(is.Base, "run"), is.Head)
+	r.Args = f.ReasonArgs
+	return r
 }
 
 // remedy settles a doubt.

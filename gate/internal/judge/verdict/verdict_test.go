@@ -29,7 +29,7 @@ func TestVerdicts(t *testing.T) {
 		{"an outlier before drift", gathered{drift: because(result.KeyOverDrift),
 			Gate: Gate{Outlier: because("single-run-outlier")}}, result.NoVerdict, false, "single-run-outlier"},
 		{"too few runs before drift", gathered{drift: because(result.KeyOverDrift),
-			Gate: Gate{TooFew: because("few-runs")}},
+			tooFew: because("few-runs")},
 			result.NoVerdict, false, "few-runs"},
 		{"nothing judged before drift", gathered{drift: because(result.KeyOverDrift),
 			unjudged: because("nothing-judged")},
