@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -142,6 +143,45 @@ func TestShorterKernels(t *testing.T) {
 		i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Metric == measure.SmallKernels.Name })
 		if f := r.Findings[i]; f.Increased() != (launched > 0) {
 			t.Errorf("%v launches more: %s, %s", launched, f.Outcome, f.Reason)
+		}
+	}
+}
+
+// TestGPUsThatExchange holds that a program which uses its two GPUs in the other order does not fail, and that one
+// whose second GPU takes longer does, also where the first one has more to do.
+func TestGPUsThatExchange(t *testing.T) {
+	t.Parallel()
+	side := func(r *rand.Rand, times ...float64) model.Session {
+		s := six().session(r, nil)
+		s.GPUs = len(times)
+		whole := values(&s, measure.Workload, measure.GPUTime)
+		for device, part := range times {
+			device := measure.Device(int32(device))
+			s.Series = append(s.Series, model.Series{Subject: device, Metric: measure.GPUTime,
+				Values: make(model.Values, len(whole))})
+			put(&s, device, measure.GPUTime, func(run int) float64 {
+				return whole[run] * part * math.Exp(0.001*r.NormFloat64())
+			})
+		}
+		sum := times[0] + times[1]
+		scale(&s, measure.Workload, measure.GPUTime, sum)
+		s.SortSeries()
+		return s
+	}
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 60))
+		judge := func(times ...float64) *result.Report {
+			base, head := side(r, 0.7, 0.3), side(r, times...)
+			return compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		}
+		if got := judge(0.3, 0.7); got.Verdict != result.Pass {
+			t.Errorf("draw %d, in the other order: %s: %s", seed, got.Verdict, got.Reason)
+		}
+		if got := judge(0.7, 0.36); got.Verdict != result.Fail {
+			t.Errorf("draw %d, the second +20 %%: %s: %s", seed, got.Verdict, got.Reason)
+		}
+		if got := judge(0.77, 0.23); got.Verdict != result.Fail {
+			t.Errorf("draw %d, more for the first: %s: %s", seed, got.Verdict, got.Reason)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type whole struct {
 	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
 	undecided         bool    // an undecided whole forgives nothing; a part that it would forgive is in doubt
-	ofRanks           bool    // ranks may exchange their times, and it alone is what the job waits for
+	ofDevices         bool    // ranks or GPUs may exchange their times, and the job waits for it
 }
 
 // notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.
@@ -80,7 +80,7 @@ var forgivers = []forgiver{
 	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
 	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
 	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
-	{"slowest rank", inScope(measure.ScopeDevice), (*forgiveness).slowestRank},
+	{"slowest rank or GPU", inScope(measure.ScopeDevice), (*forgiveness).slowestDevice},
 	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
 	{"run time", inStep, ofWorkload(measure.RunTime)},
 	{"step", inStep, ofWorkload(measure.StepTime)},
@@ -172,7 +172,7 @@ func shorter(findings []result.Finding) {
 func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 	var doubtful, open *whole
 	for k, w := range wholes {
-		if w.ofRanks && (!w.probablyWorse() || f.Doubted && w.low <= w.allowed) {
+		if w.ofDevices && (!w.probablyWorse() || f.Doubted && w.low <= w.allowed) {
 			open = &w
 		}
 		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
@@ -264,17 +264,30 @@ func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Findi
 	}
 }
 
-// slowestRank is the GPU time of the slowest rank: the mean over ranks times their imbalance. Which one it is may
-// change from run to run: of sharded ranks the first one computes beside collectives that wait for the others.
-func (g *forgiveness) slowestRank(_ estimate, f *result.Finding) []whole {
-	mean, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
-	if mean == nil || imbalance == nil {
+// slowestDevice is the GPU time of the slowest rank, the mean over ranks times their imbalance, or of the slowest GPU of
+// a process. Which one it is may change from run to run: of sharded ranks the first one computes beside collectives
+// that wait for the others. What one takes longer has to be what others take less: their sum is not worse.
+func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
+	sum, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
+	if sum == nil || wholeOf(sum, 0).worse() {
 		return nil
 	}
-	a, b := wholeOf(mean, 0), wholeOf(imbalance, 0)
-	change, half := (1+a.change)*(1+b.change)-1, math.Hypot(a.high-a.change, b.high-b.change)
-	return []whole{{metric: f.Metric, title: "the slowest rank", change: change, low: change - half,
-		high: change + half, allowed: float64(f.Limit), sameWork: true, ofRanks: true}}
+	w := whole{metric: f.Metric, title: "the slowest rank", allowed: float64(f.Limit), sameWork: true, ofDevices: true}
+	half := float64(f.High - f.Change)
+	if imbalance != nil {
+		a, b := wholeOf(sum, 0), wholeOf(imbalance, 0)
+		w.change, half = (1+a.change)*(1+b.change)-1, math.Hypot(a.high-a.change, b.high-b.change)
+	} else {
+		base, head := result.Number(0), result.Number(0)
+		for _, x := range g.findings {
+			if x.Scope == measure.ScopeDevice && x.Metric == f.Metric {
+				base, head = max(base, x.Base), max(head, x.Head)
+			}
+		}
+		w.title, w.change = "the slowest GPU", float64(head/base-1)
+	}
+	w.low, w.high = w.change-half, w.change+half
+	return []whole{w}
 }
 
 func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
