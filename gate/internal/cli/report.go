@@ -309,12 +309,17 @@ func writable(name string) error {
 	return unwritten(name, output.Possible(filepath.Dir(name)))
 }
 
-// overwrites refuses a file to be written that the call reads: an argument, the policy, or a recording or session in
-// one of its directories.
+// overwrites refuses a file to be written that the call reads: an argument, the policy, a filter, or a recording or
+// session in one of its directories.
 func (v *reported) overwrites(e *env, g *given, name string) error {
 	flag := func(name string) string { return cmp.Or(g.fs.Lookup(name), g.fs.Lookup("help")).Value.String() }
 	policy := cmp.Or(flag("policy"), findUp(policyFile))
 	read := append(slices.Clone(e.args.own), policy, flag("from"), baselineRoot(flag("baseline"), policy))
+	for _, f := range v.files {
+		if f.filter != "" {
+			read = append(read, f.format)
+		}
+	}
 	at, missing := os.Stat(name)
 	for _, r := range read {
 		info, err := os.Stat(r)

@@ -264,8 +264,8 @@ func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Findi
 	}
 }
 
-// slowestDevice is the GPU time of the slowest rank, the mean over ranks times their imbalance, or of the slowest GPU of
-// a process. Which one it is may change from run to run: of sharded ranks the first one computes beside collectives
+// slowestDevice is the GPU time of the slowest rank, the mean over ranks times their imbalance, or of the slowest GPU
+// of a process. Which one it is may change from run to run: of sharded ranks the first one computes beside collectives
 // that wait for the others. What one takes longer has to be what others take less: their sum is not worse.
 func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
 	sum, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
