@@ -79,24 +79,7 @@ func newComparison(base, head []model.Session, policy *thresholds.Resolved) comp
 	t.named = policy.OtherHost && !(recorded.NoHost(base) && recorded.NoHost(head)) &&
 		(policy.Places["same_host"] == "" || head[0].Profiled() == 0)
 	t.assumed = !policy.OtherHost && recorded.NoHost(base) && recorded.NoHost(head)
-	for i := range base {
-		for j := range head {
-			if model.SameSession(base[i].Environment, head[j].Environment) ||
-				t.assumed && model.Close(base[i].Start, head[j].Start) {
-				t.shared = append(t.shared, [2]int{i, j})
-			}
-		}
-	}
-	// Sessions of the baseline without a partner are left out. All of the head is judged.
-	for j := range head {
-		if !slices.ContainsFunc(t.shared, func(p [2]int) bool { return p[1] == j }) {
-			t.shared = nil
-		}
-	}
-	// Where an accepted part replaced kernels of the baseline, no session with other kernels may be left out.
-	if align.Partial(base) && !t.holdAll(base) {
-		t.shared = nil
-	}
+	t.shared = t.partners(base, head)
 	for _, p := range t.shared {
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !t.assumed && (!alternate(b, h, false) || !alternate(b, h, true))
@@ -115,6 +98,28 @@ func newComparison(base, head []model.Session, policy *thresholds.Resolved) comp
 		}
 	}
 	return t
+}
+
+// partners are the sessions of base and head that were measured in one, by their places. Sessions of the baseline
+// without a partner are left out, unless an accepted part replaced kernels that only these have; all of the head is
+// judged: there are none where one of the head has no partner.
+func (t comparison) partners(base, head []model.Session) (out [][2]int) {
+	found := map[int]bool{}
+	for i := range base {
+		for j := range head {
+			if model.SameSession(base[i].Environment, head[j].Environment) ||
+				t.assumed && model.Close(base[i].Start, head[j].Start) {
+				out, found[j] = append(out, [2]int{i, j}), true
+			}
+		}
+	}
+	if t.shared = out; len(found) < len(head) {
+		return nil
+	}
+	if align.Partial(base) && !t.holdAll(base) {
+		return nil
+	}
+	return out
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.

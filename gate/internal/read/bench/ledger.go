@@ -65,26 +65,30 @@ func (n *numbers) key(name string) key {
 	return x
 }
 
-// add adds the numbers of a value, of those in one list the first: names are the keys around it. Numbers in the
-// attributes of an element of XML have their names, that of a property its own.
+// addAttributes adds the numbers in the attributes of an element of XML by their names, that of a property by its own.
+func (n *numbers) addAttributes(attributes map[string]any) {
+	for key, text := range attributes {
+		if key == "name" || n.key(key).done && key != "value" {
+			continue
+		}
+		text, _ := text.(string)
+		number, err := strconv.ParseFloat(text, 64)
+		if own, _ := attributes["name"].(string); key == "value" {
+			key = cmp.Or(own, key)
+		}
+		if err == nil {
+			n.add(number, key)
+		}
+	}
+}
+
+// add adds the numbers of a value, of those in one list the first: names are the keys around it.
 func (n *numbers) add(v any, names ...string) {
 	switch v := v.(type) {
 	case map[string]any:
 		attributes, element := v["attributes"].(map[string]any)
 		if inner, ok := v["elements"].([]any); ok && element {
-			for key, text := range attributes {
-				if key == "name" || n.key(key).done && key != "value" {
-					continue
-				}
-				text, _ := text.(string)
-				number, err := strconv.ParseFloat(text, 64)
-				if own, _ := attributes["name"].(string); key == "value" {
-					key = cmp.Or(own, key)
-				}
-				if err == nil {
-					n.add(number, key)
-				}
-			}
+			n.addAttributes(attributes)
 			n.add(inner)
 			return
 		}
@@ -109,10 +113,7 @@ func (n *numbers) add(v any, names ...string) {
 		}
 	case float64:
 		if i := len(names); i > 0 {
-			at := i
-			if n.level > 0 {
-				at = min(n.level, i)
-			}
+			at := min(cmp.Or(n.level, i), i)
 			if of := [2]string{names[at-1], names[i-1]}; n.depth[of] == 0 {
 				n.depth[of] = i
 			}
