@@ -163,7 +163,7 @@ var hidden = map[string]struct {
 	"submodule gone":   {`rm -rf sub; git init -q sub; echo 2 >sub/s.csv`, []Change{{"k/sub", 0, Submodule}}},
 }
 
-// What a build tells git hides no change from a commit.
+// TestChangedHidden holds that settings, attributes and an index of a build hide no change from a commit.
 func TestChangedHidden(t *testing.T) {
 	made := t.TempDir()
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(made, "config"))

@@ -113,10 +113,8 @@ func (t comparison) partners(base, head []model.Session) (out [][2]int) {
 			}
 		}
 	}
-	if t.shared = out; len(found) < len(head) {
-		return nil
-	}
-	if align.Partial(base) && !t.holdAll(base) {
+	t.shared = out
+	if len(found) < len(head) || align.Partial(base) && !t.holdAll(base) {
 		return nil
 	}
 	return out

@@ -137,10 +137,12 @@ func TestDriftRule(t *testing.T) {
 	says := func(r *result.Report) bool {
 		return slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "rule-idle" })
 	}
-	if r = insight.Judge(in).Shown(nil); !says(r) || len(r.Warnings) > 0 {
+	r = insight.Judge(in).Shown(nil)
+	if !says(r) || len(r.Warnings) > 0 {
 		t.Errorf("one session: %v %v", r.Notes, r.Warnings)
 	}
-	if in.Policy = thresholds.Default().For(""); says(insight.Judge(in).Shown(nil)) {
+	in.Policy = thresholds.Default().For("")
+	if says(insight.Judge(in).Shown(nil)) {
 		t.Error("drift is named without a rule on it")
 	}
 }

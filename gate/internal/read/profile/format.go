@@ -93,7 +93,8 @@ func formatOf(file string) (*Format, error) {
 	defer f.Close()
 	head := make([]byte, sniffed)
 	n, err := io.ReadFull(f, head)
-	if head = head[:n]; err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	head = head[:n]
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
 	name := filepath.Base(file)

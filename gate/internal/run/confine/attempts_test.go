@@ -203,7 +203,7 @@ func (a attempt) tried(_ context.Context, send func(map[string]string) error) er
 	could := make(map[string]string)
 	for name, do := range attempts {
 		err := do(a)
-		// What the filter of system calls denies is EPERM, also where Landlock would deny it.
+		// EPERM comes from the filter of system calls, also where Landlock would deny the attempt.
 		if !errors.Is(err, unix.EPERM) && (!errors.Is(err, unix.EACCES) || strings.HasPrefix(name, "truncate")) {
 			could[name] = errorText(err)
 		}
