@@ -89,7 +89,8 @@ func (c *cut) issued() issued {
 	}
 	for i := range c.launches {
 		l := &c.launches[i]
-		if x.starts[i] = l.API; all || !moves[l.Kernel] {
+		x.starts[i] = l.API
+		if all || !moves[l.Kernel] {
 			x.time[i+1] = l.End - l.Start
 		}
 	}
