@@ -109,10 +109,10 @@ func (c *cut) inOrder(o ordering) sequence {
 func (c *cut) loops(o ordering) map[measure.Subject][]loop {
 	s := c.inOrder(o)
 	n := int32(len(s.order))
-	kernels, busy := make([]int32, n), make([]int64, n+1) // busy: of the launches before
+	kernels, busy, worked := make([]int32, n), make([]int64, n+1), c.worked() // busy: of the launches before
 	for at, i := range s.order {
 		l := &c.launches[i]
-		kernels[at], busy[at+1] = s.kernels[l.Kernel], busy[at]+l.End-l.Start
+		kernels[at], busy[at+1] = s.kernels[l.Kernel], busy[at]+worked(l)
 	}
 	part := func(from, to int32) (launches, time float64) {
 		return float64(to-from) / float64(n), float64(busy[to]-busy[from]) / float64(max(busy[n], 1))

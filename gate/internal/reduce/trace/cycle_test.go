@@ -84,3 +84,28 @@ func TestCycle(t *testing.T) {
 }
 
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// TestLateRank holds that a job's loop is found also where a rank waits for another in its start-up for longer than the
+// loop takes, in a kernel of the loop or in one of its own.
+func TestLateRank(t *testing.T) {
+	for _, prologue := range []string{"r", "s"} {
+		m := looping("xy"+prologue+"xy", "aabrbcaabrbcaabrbcbaarbc", 5, 5_000)
+		late := int64(10_000_000)
+		for i := range m.Launches {
+			if l := &m.Launches[i]; i >= 2 {
+				l.Start, l.End = l.Start+late, l.End+late
+				if i == 2 {
+					l.Start -= late
+				} else {
+					l.API += late
+				}
+			}
+		}
+		for i := range m.Kernels {
+			if name := &m.Kernels[i].Subject.Name; *name == "r" || *name == "s" {
+				*name = "ncclDevKernel_AllReduce_" + *name
+			}
+		}
+		value(t, one(t, Options{}, m), measure.Workload, measure.Repeats, 19)
+	}
+}

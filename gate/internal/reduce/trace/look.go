@@ -73,8 +73,23 @@ func (c *cut) occurrences(name string) [][]model.Interval {
 	return out
 }
 
-// issued is the kernel time of launches by the starts of their calls, which are sorted. Beside other kernels the time
-// of collectives, which mostly wait, is left out: their ranges (NCCL:ncclAllReduce) are no steps of a small model.
+// worked gives the kernel time of a launch in ns. Beside other kernels that of collectives, which mostly wait, is 0:
+// their ranges (NCCL:ncclAllReduce) are no steps of a small model, and a wait for a late rank is no part of a loop.
+func (c *cut) worked() func(*model.Launch) int64 {
+	moves, all := make([]bool, len(c.Kernels)), true
+	for i := range c.Kernels {
+		moves[i] = attribution.Communicates(c.Kernels[i].Subject.Short())
+		all = all && moves[i]
+	}
+	return func(l *model.Launch) int64 {
+		if !all && moves[l.Kernel] {
+			return 0
+		}
+		return l.End - l.Start
+	}
+}
+
+// issued is the worked time of launches by the starts of their calls, which are sorted.
 type issued struct {
 	starts []int64
 	time   []int64 // of all launches before that one
@@ -82,17 +97,9 @@ type issued struct {
 
 func (c *cut) issued() issued {
 	x := issued{starts: make([]int64, len(c.launches)), time: make([]int64, len(c.launches)+1)}
-	moves, all := make([]bool, len(c.Kernels)), true
-	for i := range c.Kernels {
-		moves[i] = attribution.Communicates(c.Kernels[i].Subject.Short())
-		all = all && moves[i]
-	}
+	worked := c.worked()
 	for i := range c.launches {
-		l := &c.launches[i]
-		x.starts[i] = l.API
-		if all || !moves[l.Kernel] {
-			x.time[i+1] = l.End - l.Start
-		}
+		x.starts[i], x.time[i+1] = c.launches[i].API, worked(&c.launches[i])
 	}
 	if !slices.IsSorted(x.starts) {
 		order := make([]model.Interval, len(x.starts)) // the start of the call, the kernel time
