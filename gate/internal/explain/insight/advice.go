@@ -119,12 +119,17 @@ var conditions = map[string]func(*Failure) bool{
 		func(f *Failure) bool { return attribution.Communicates(f.Findings[0].Name) }),
 	"kernel, place": allOf(scoped(measure.ScopeKernel),
 		func(f *Failure) bool { return f.Findings[0].Origin != nil }),
-	"kernel, its time":    scoped(measure.ScopeKernel),
-	"range":               scoped(measure.ScopeRange),
-	"step, profiler":      func(f *Failure) bool { return f.Part == "profiler" },
-	"step, some steps":    metric(measure.MeanStep),
-	"step, one part":      allOf(metric(measure.StepTime), func(f *Failure) bool { return f.Part != "" }),
-	"step, no cause":      anyOf(metric(measure.StepTime), metric(measure.RunTime)),
+	"kernel, its time": scoped(measure.ScopeKernel),
+	"range":            scoped(measure.ScopeRange),
+	"step, profiler":   func(f *Failure) bool { return f.Part == "profiler" },
+	"step, some steps": metric(measure.MeanStep),
+	"step, one part":   allOf(metric(measure.StepTime), func(f *Failure) bool { return f.Part != "" }),
+	"step, no cause":   anyOf(metric(measure.StepTime), metric(measure.RunTime)),
+	"GPU time, whole runs": allOf(metric(measure.GPUTime), func(f *Failure) bool {
+		return slices.ContainsFunc(f.Report.Doubts, func(x result.Remark) bool {
+			return x.Key == result.Say(reason.OneStep{}).Key
+		})
+	}),
 	"GPU time, no kernel": metric(measure.GPUTime),
 	"anything":            func(*Failure) bool { return true },
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -178,6 +179,8 @@ func TestDo(t *testing.T) {
 		{"step", "some steps", Failure{}, []*result.Finding{grown(measure.MeanStep)}},
 		{"step", "one part", Failure{Part: "copies"}, []*result.Finding{grown(measure.StepTime)}},
 		{"step", "no cause", Failure{}, []*result.Finding{grown(measure.StepTime)}},
+		{"GPU time", "whole runs", Failure{Report: &result.Report{Doubts: result.SayIf(true, reason.OneStep{})}},
+			[]*result.Finding{grown(measure.GPUTime)}},
 		{"GPU time", "no kernel", Failure{}, []*result.Finding{grown(measure.GPUTime)}},
 		{"anything", "", Failure{}, []*result.Finding{grown(measure.SMActive)}},
 	} {
