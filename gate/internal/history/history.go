@@ -38,7 +38,7 @@ const HistorySchema = "nsgate.history/1"
 
 // Moment is when and where something was measured.
 type Moment struct {
-	At          time.Time         `json:"at"`
+	At          time.Time         `json:"at,omitempty,omitzero"`
 	Commit      string            `json:"commit,omitempty"`
 	File        string            `json:"file,omitempty"`   // of a benchmark harness
 	Reason      string            `json:"reason,omitempty"` // untrusted

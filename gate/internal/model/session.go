@@ -83,7 +83,7 @@ type Environment struct {
 	Tick float64 `json:"tick"`
 	// ClockMHz is the median SM clock during the runs, 0 where it was not sampled.
 	ClockMHz int       `json:"clock_mhz"`
-	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
+	Start    time.Time `json:"start,omitempty,omitzero"` // UTC start of the first run, zero where unknown
 }
 
 // WithoutNVTX is the [Environment.Mode] of a session without NVTX ranges, because the profiler loses events with them.
@@ -111,7 +111,7 @@ type Run struct {
 	// Steady is false where the series never settled.
 	Steady bool `json:"steady"`
 	// Start is when it began, zero where that is not known.
-	Start time.Time `json:"start,omitzero"`
+	Start time.Time `json:"start,omitempty,omitzero"`
 }
 
 // Session is the runs taken on one GPU host close together in time.

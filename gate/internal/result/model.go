@@ -243,7 +243,7 @@ type Report struct {
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
 	Undecided bool `json:"undecided"`
 	// Gate is what the gate does about the verdict, see [Report.Gated]; Shadow is true where its way is [InShadow].
-	Gate   Gate `json:"gate,omitzero"`
+	Gate   Gate `json:"gate,omitempty,omitzero"`
 	Shadow bool `json:"shadow,omitempty"`
 
 	Workload string `json:"workload,omitempty"`
