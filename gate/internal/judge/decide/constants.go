@@ -1,9 +1,6 @@
 package decide
 
-// The constants of the decision that no policy changes, by the file that uses them, each with its source or the
-// benchmark that chose it.
-
-// estimate
+// The constants of the decision that no policy changes, each with its source or the benchmark that chose it.
 const (
 	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time
 	// before it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
@@ -33,16 +30,10 @@ const (
 	beyondSDs = 2
 	// MaxRuns is the largest number of runs that a hint asks for.
 	MaxRuns = 40
-)
 
-// judge
-const (
 	// driftPart is the part of the gate's error that drift may spend where a rule limits it.
 	driftPart = 0.2
-)
 
-// outlier
-const (
 	// outlierRunsMost is the part of a session's runs, rounded down, that may be left out as outliers as a whole.
 	outlierRunsMost = 0.25
 	// fewRuns are the runs of a side of which one may be winsorised as an outlier, or be a slow step that is not
@@ -59,10 +50,7 @@ const (
 	outlierFrom, outlierTo = 6, 2
 	// trendP is the largest product of the p-values of the trends of two batches: 1 % by Fisher's method (1932).
 	trendP = 0.0015
-)
 
-// singlerun
-const (
 	// SpreadRuns is the fewest runs by whose spread a single run of the other side is judged.
 	SpreadRuns = 3
 	// outlierStep is the largest change of a step's period, and of other times that the host makes, of one outlier run:
@@ -71,34 +59,22 @@ const (
 	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up
 	// to 29 kernels each, one kernel differed by 1.7 % in one run, all others by less.
 	outlierKernel = 0.02
-)
 
-// wholes
-const (
 	// certainly and probably are the quantiles of the normal distribution at 99 % and 80 %, over that at 95 % which
 	// an end of an interval of 90 % has.
 	certainly, probably = 1.41, 0.5
-)
 
-// output
-const (
 	// outputSD is the sd of an output between runs of one host: unprofiled steps of an unchanged PyTorch program took
 	// 6.99 and 7.14 ms on one host, 7.52, 7.53, 7.56 and 8.15 ms on another.
 	outputSD = 0.01
-)
 
-// decide
-const (
 	// sectionLeast is the part of the run's wall time that a section has to change by.
 	sectionLeast = 0.02
 	// rowTails is by how much the p-value of a row is too small: a few winsorised values, whose noise differs from row
 	// to row and has outliers, are beyond the tail of Student's t more often. Sides that lie rowGap times farther apart
 	// than either of them spreads need no such caution.
 	rowTails, rowGap = 10, 1.5
-)
 
-// spread
-const (
 	// batchLeast is the fewest kernels of one GPU that show how far its sessions differ.
 	batchLeast = 3
 	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs:
@@ -130,10 +106,7 @@ const (
 	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
 	hostTicks = 2
-)
 
-// step
-const (
 	// delaysMost is how many unchanged gates may fail by outlier runs alone.
 	delaysMost = 0.0008
 	// stepDelays is the chance of delays of the CPU below which steps beyond every run of the baseline are a change:
