@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -20,11 +21,9 @@ func (t comparison) leaveOut() comparison {
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
 			outliers := t.fits[i][j].outliers()
-			for run := range side.Sessions[j].Profiled() {
-				if by, ok := outliers[run]; ok {
-					t.outlierRuns = append(t.outlierRuns,
-						result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run, Change: result.Number(by)})
-				}
+			for _, run := range slices.Sorted(maps.Keys(outliers)) {
+				t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run,
+					Change: result.Number(outliers[run])})
 			}
 		}
 	}
@@ -93,24 +92,6 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 			continue
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
-		some := false
-		for _, run := range e.movedRuns {
-			by := raw[run]/centre - 1
-			f, in := &findings[i], result.Number(by/float64(len(raw)))
-			if kept := f.Outcome != result.Slower && f.Outcome != result.Undecided; kept && !(f.Change+in > f.Limit) {
-				continue
-			}
-			some = true
-			if name := runName(e.Metric, run); !slices.Contains(runs, name) {
-				runs = append(runs, name)
-			}
-			if math.Abs(by) > math.Abs(most) {
-				most = by
-			}
-		}
-		if !some {
-			continue
-		}
 		name := findings[i].Kernel
 		switch {
 		case e.Subject == measure.Workload && e.isStep():
@@ -118,7 +99,17 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		case e.Subject == measure.Workload:
 			name = result.Title(e.Metric.Name)
 		}
-		of = measure.Once(of, name)
+		for _, run := range e.movedRuns {
+			by := raw[run]/centre - 1
+			f, in := &findings[i], result.Number(by/float64(len(raw)))
+			if kept := f.Outcome != result.Slower && f.Outcome != result.Undecided; kept && !(f.Change+in > f.Limit) {
+				continue
+			}
+			runs, of = measure.Once(runs, runName(e.Metric, run)), measure.Once(of, name)
+			if math.Abs(by) > math.Abs(most) {
+				most = by
+			}
+		}
 	}
 	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
 }
@@ -140,32 +131,27 @@ func winsoriseTime(t comparison, e *estimate, run stats.Variance) bool {
 		e.modes.counted {
 		return false
 	}
-	p, any := e.pair, false
-	for i, side := range []*[][]float64{&p.Base, &p.Head} {
-		other := stats.Pooled([][][]float64{e.Head, e.Base}[i])
-		sessions := slices.Clone(*side)
-		for j := range sessions {
-			var some bool
-			sessions[j], some = winsorise(sessions[j], other, math.Sqrt(run.S2))
-			any = any || some
-		}
-		*side = sessions
+	p, base, head := e.pair, stats.Pooled(e.Base), stats.Pooled(e.Head)
+	near := func(other []float64) func([]float64) []float64 {
+		return func(session []float64) []float64 { return winsorise(session, other, math.Sqrt(run.S2)) }
 	}
-	if any {
-		p.movedRuns = differing(e.Head, p.Head)
-		moved := newEstimate(t, p)
-		moved.winsorised = true
-		if e.modes.onBoth() {
-			moved.modes = e.modes
-		}
-		*e = moved
+	p.Base, p.Head = measure.Map(e.Base, near(head)), measure.Map(e.Head, near(base))
+	p.movedRuns = differing(e.Head, p.Head)
+	if len(p.movedRuns)+len(differing(e.Base, p.Base)) == 0 {
+		return false
 	}
-	return any
+	moved := newEstimate(t, p)
+	moved.winsorised = true
+	if e.modes.onBoth() {
+		moved.modes = e.modes
+	}
+	*e = moved
+	return true
 }
 
 // winsorise moves the outliers of one session to the edge of the others, at most a fifth of the runs. sd is the
 // expected standard deviation between runs.
-func winsorise(session, other []float64, sd float64) ([]float64, bool) {
+func winsorise(session, other []float64, sd float64) []float64 {
 	values := stats.Known(session)
 	logs := stats.Transform([][]float64{values, other}, math.Log)
 	centre := stats.Median(logs[0])
@@ -185,14 +171,14 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 		}
 	}
 	if len(far) == 0 || beyond > len(values)/fewRuns {
-		return session, false
+		return session
 	}
 	out := slices.Clone(session)
 	for _, run := range far {
 		by := math.Log(session[run]) - centre
 		out[run] = math.Exp(centre + math.Copysign(math.Min(math.Abs(by), outlierTo*sd), by))
 	}
-	return out, true
+	return out
 }
 
 // outlierValue names the one run of a session that lies far from all others, which widens the interval by itself.
@@ -202,12 +188,9 @@ func outlierValue(sides [2][][]float64) []result.Remark {
 		for _, session := range side {
 			runs := stats.Known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
-			var far []float64
-			for _, v := range runs {
-				if d := math.Abs(v - centre); d > outlierRunFrom*spread && d > stats.LevelStep*centre {
-					far = append(far, v)
-				}
-			}
+			far := slices.DeleteFunc(slices.Clone(runs), func(v float64) bool {
+				return !(math.Abs(v-centre) > outlierRunFrom*spread && math.Abs(v-centre) > stats.LevelStep*centre)
+			})
 			if len(runs) >= least && len(far) == 1 {
 				by := result.Number(far[0]/centre - 1)
 				return []result.Remark{result.Say(reason.Outlier{Side: recorded.SideNames[i], Change: by})}

@@ -110,12 +110,10 @@ func newPool(t comparison, members []*estimate) pool {
 // sums makes the priors of sums over kernels as wide as that of the kernels asks for: were the kernels' runs
 // independent, the variance of a sum would be that of a kernel times the sum of the squares of their shares.
 func sums(t comparison, pools map[string]pool) {
-	kernels, squares := pools[t.times()], 0.0
-	for _, s := range t.Head.Subjects() {
-		if s.Scope == measure.ScopeKernel {
-			squares += math.Pow(t.Head.Share(s), 2)
-		}
-	}
+	kernels := pools[t.times()]
+	squares := measure.Sum(recorded.Kernels(t.Head.Subjects()), func(s measure.Subject) float64 {
+		return math.Pow(t.Head.Share(s), 2)
+	})
 	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
 		kind := kindOf(scope, measure.GPUTime)
 		if p, ok := pools[kind]; ok {
