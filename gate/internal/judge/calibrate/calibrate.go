@@ -197,8 +197,8 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		}
 		gate := min(c.Gates.Runs, decide.MaxRuns)
 		n.MDE = result.Number(f.Detectable(0)[gate])
-		if !math.IsInf(f.Limit, 1) {
-			n.Detects = result.Number(f.Detectable(f.Limit)[gate])
+		if !math.IsInf(f.Limit.Max, 1) {
+			n.Detects = result.Number(f.Detectable(f.Limit.Max)[gate])
 		}
 		if spread, ok := s.Find(f.Subject, measure.Spread.Name); ok {
 			within := result.Number(stats.Median(stats.Known(spread.Values))) / n.Typical
@@ -289,7 +289,7 @@ func ruleFails(s *model.Session, f *decide.Forecast, base, head []int, number in
 		return false
 	}
 	change := x.Values[head[number%len(head)]]/x.Values[base[number%len(base)]] - 1
-	return change*float64(f.Metric.Better) < -f.Limit
+	return change*float64(f.Metric.Better) < -f.Limit.Max
 }
 
 // draw takes two times n of the numbers from first on, at random, each lot in order.
@@ -318,7 +318,7 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Re
 		if !planned(&f) {
 			continue
 		}
-		free, limited := f.Detectable(0), f.Detectable(f.Limit)
+		free, limited := f.Detectable(0), f.Detectable(f.Limit.Max)
 		for i := range c.MDE {
 			m := &c.MDE[i]
 			raise(&m.Limited, limited[m.Runs])

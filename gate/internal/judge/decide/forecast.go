@@ -18,10 +18,8 @@ import (
 // Forecast is one comparison of a gate that is planned.
 type Forecast struct {
 	estimate
-	Limit   float64 // that the policy sets
 	Finding result.Finding
 	alpha   float64 // the part of the gate's error that it may spend
-	tick    float64 // relative floor
 }
 
 // forecasts are those of the outputs, of rows of benchmark files, of the workload's GPU time and of the times of
@@ -42,7 +40,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 		row := e.Subject.Scope == measure.ScopeBenchmark && f.Gates
 		output := e.Compared() && (e.Subject.Scope == measure.ScopeOutput || row)
 		if e.Listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, Forecast{e, e.Limit.Max, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+			out = append(out, Forecast{e, f, policy.Alpha * e.weight() / total})
 		}
 	}
 	return out
@@ -53,7 +51,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 // it away.
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
-	limit = f.working(math.Max(limit, f.tick))
+	limit = f.working(math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
 	most := 0.0
 	if f.contrast.Run.DF == 0 {
 		most = math.Inf(1) // in too few runs to know its spread
