@@ -76,7 +76,10 @@ var sessionRefusals = []Refusal[*sides]{
 			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " +
 				graphs(h.GraphTrace) + " in the head", "profile both sides with --cuda-graph-trace=node"
 		}),
-	differ("profiler set otherwise", model.OtherMode, unlike,
+	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool {
+		setting, _, _ := model.Unlike(b.Mode, h.Mode)
+		return setting != ""
+	},
 		func(b, h *model.Session) (string, string) {
 			if setting, x, y := model.Unlike(b.Mode, h.Mode); setting != model.WholeMode {
 				return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
@@ -216,11 +219,9 @@ func (s *sides) otherGPU(x model.Session) bool {
 
 func (s *sides) models() (out []string) {
 	for _, x := range slices.Concat(s.base, s.head) {
-		if x.GPU != "" && !slices.Contains(out, x.GPU) {
-			out = append(out, x.GPU)
-		}
+		out = measure.Once(out, x.GPU)
 	}
-	return out
+	return slices.DeleteFunc(out, func(gpu string) bool { return gpu == "" })
 }
 
 // sideWhere names the first side that meets a condition.
@@ -265,12 +266,6 @@ func swept(s *model.Session, setting string) bool {
 		return strings.Contains(strings.NewReplacer("/", " ", ",", " ").Replace(" "+text), " "+setting+"=")
 	}
 	return holds(s.Mode) || slices.ContainsFunc(s.Series, func(x model.Series) bool { return holds(x.Subject.Name) })
-}
-
-// unlike reports whether a setting of a load, or of the profiler, differs.
-func unlike(b, h *model.Session) bool {
-	setting, _, _ := model.Unlike(b.Mode, h.Mode)
-	return setting != ""
 }
 
 func mostUnsteady(sessions []model.Session) bool {

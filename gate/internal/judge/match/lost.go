@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -19,9 +20,9 @@ type losses struct {
 	rows            bool // the numbers of their calls are missing in a table
 }
 
-// lost weighs the launches without a record of the side that misses more GPU time by them, nil for none.
-func (m Matching) lost() *losses {
-	worst, names := losses{}, [2]string{"baseline", "head"}
+// lost weighs the launches without a record of the side that misses more GPU time by them, zero for none.
+func (m Matching) lost() (worst losses) {
+	names := [2]string{"baseline", "head"}
 	for i, side := range []*recorded.Index{m.Base, m.Head} {
 		other := []*recorded.Index{m.Head, m.Base}[i]
 		for _, metric := range []measure.Metric{measure.LostLaunches, measure.SilentCalls} {
@@ -37,10 +38,7 @@ func (m Matching) lost() *losses {
 			}
 		}
 	}
-	if worst.share == 0 {
-		return nil
-	}
-	return &worst
+	return worst
 }
 
 // hiding reports whether they took more of the GPU time than it may grow by, so that a regression may be among them.
@@ -49,8 +47,7 @@ func (m Matching) hiding() bool {
 	if math.IsInf(limit, 1) {
 		limit = m.Policy.Threshold
 	}
-	x := m.lost()
-	return x != nil && x.share > limit
+	return m.lost().share > limit
 }
 
 // weigh is the largest GPU time in ns of so many launches of a side, and how many there are: those of kernels that
@@ -64,8 +61,8 @@ func (m Matching) weigh(side int, calls float64, silent bool) (launches, ns floa
 	of, other := sides[side], sides[1-side]
 	seen := map[measure.Subject]bool{}
 	add := func(there, here []measure.Subject) {
-		if there = slices.DeleteFunc(slices.Clone(there),
-			func(s measure.Subject) bool { return seen[s] }); len(there) == 0 {
+		there = slices.DeleteFunc(slices.Clone(there), func(s measure.Subject) bool { return seen[s] })
+		if len(there) == 0 {
 			return
 		}
 		for _, s := range there {
@@ -98,12 +95,8 @@ func (m Matching) weigh(side int, calls float64, silent bool) (launches, ns floa
 // perRun is the sum of a metric of subjects in a mean profiled run. A run without it has none.
 func perRun(side *recorded.Index, metric string, subjects ...measure.Subject) (sum float64) {
 	for _, s := range subjects {
-		for _, session := range side.Values(s, metric) {
-			for _, v := range session {
-				if !math.IsNaN(v) {
-					sum += v
-				}
-			}
+		for _, v := range stats.Pooled(side.Values(s, metric)) {
+			sum += v
 		}
 	}
 	return sum / float64(max(side.ProfiledRuns(), 1))
@@ -112,9 +105,6 @@ func perRun(side *recorded.Index, metric string, subjects ...measure.Subject) (s
 // LostRemarks names the part of the GPU time that is missing and too small to hide a regression.
 func (m Matching) LostRemarks() []result.Remark {
 	x := m.lost()
-	if x == nil {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.LostLaunches{Side: x.side, Launches: result.Number(x.launches),
-		Share: result.Number(x.share), Rows: x.rows})}
+	return result.SayIf(x.share > 0, reason.LostLaunches{Side: x.side, Launches: result.Number(x.launches),
+		Share: result.Number(x.share), Rows: x.rows})
 }

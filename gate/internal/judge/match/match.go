@@ -187,20 +187,17 @@ func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because r
 		if s.Scope == measure.ScopeOutput {
 			continue // see outputs
 		}
-		p, side := Pair{Subject: s, Metric: t.Total, Listed: outcome, Because: because}, t.Base
+		p := Pair{Subject: s, Metric: t.Total, Listed: outcome, Because: because}
+		side, values := t.Base, &p.Base
 		if outcome == result.New {
-			side = t.Head
+			side, values = t.Head, &p.Head
 		}
 		for _, m := range slices.Backward(measure.Main(s.Kind())) {
 			if side.HasMetric(s, m.Name) {
 				p.Metric = m
 			}
 		}
-		if outcome == result.New {
-			p.Head = side.Values(s, p.Metric.Name)
-		} else {
-			p.Base = side.Values(s, p.Metric.Name)
-		}
+		*values = side.Values(s, p.Metric.Name)
 		out = append(out, p)
 	}
 	return out

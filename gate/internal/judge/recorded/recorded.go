@@ -60,12 +60,7 @@ func New(sessions []model.Session, total measure.Metric) *Index {
 	s.Whole = s.Typical(measure.Workload, measure.GPUTime.Name)
 	if math.IsNaN(s.Whole) {
 		// Counters are not of the whole workload: one launch of each kernel stands for it.
-		s.Whole = 0
-		for _, subject := range s.sorted {
-			if v := s.Typical(subject, total.Name); subject.Scope == measure.ScopeKernel && !math.IsNaN(v) {
-				s.Whole += v
-			}
-		}
+		s.Whole = s.typicalSum(Kernels(s.sorted), total.Name)
 	}
 	return s
 }
@@ -114,20 +109,12 @@ func (s *Index) Subjects() []measure.Subject { return s.sorted }
 
 // ProfiledRuns is how many profiled runs the sessions have in all.
 func (s *Index) ProfiledRuns() int {
-	n := 0
-	for i := range s.Sessions {
-		n += s.Sessions[i].Profiled()
-	}
-	return n
+	return measure.Sum(s.Sessions, func(x model.Session) int { return x.Profiled() })
 }
 
 // Runs is how many runs a comparison has: the profiled ones, or all where none was profiled.
 func (s *Index) Runs() int {
-	n := 0
-	for i := range s.Sessions {
-		n += s.Sessions[i].Judged()
-	}
-	return n
+	return measure.Sum(s.Sessions, func(x model.Session) int { return x.Judged() })
 }
 
 // Has reports whether any session has the subject.
@@ -330,9 +317,13 @@ func (s *Index) shareOf(subject measure.Subject) float64 {
 
 // WholeRun is the wall time or GPU time of a typical run, 0 where it is not known.
 func (s *Index) WholeRun(m measure.Metric) float64 {
-	sum := 0.0
-	for _, section := range measure.Sections {
-		if v := s.Typical(section, m.Name); !math.IsNaN(v) {
+	return s.typicalSum(measure.Sections, m.Name)
+}
+
+// typicalSum adds up the typical values of subjects, of those that have one.
+func (s *Index) typicalSum(subjects []measure.Subject, metric string) (sum float64) {
+	for _, subject := range subjects {
+		if v := s.Typical(subject, metric); !math.IsNaN(v) {
 			sum += v
 		}
 	}
