@@ -81,26 +81,28 @@ var sampleable = input.Pattern(`(?m)^\s*\d+: .*\]\s*$`)
 // askMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
 // not; known is false where it says neither.
 func askMetrics(ctx context.Context, exe string) (known bool, err error) {
-	path, err := exec.LookPath(exe)
-	if err != nil {
-		return false, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	var out proc.Output
-	proc.Run(ctx, "", &out, &out, path, "profile", "--gpu-metrics-devices=help") // its status says nothing
-	said := out.String()
-	if sampleable().MatchString(said) {
-		return true, nil
-	}
-	if refusal := gpuMetricsRefused(said); refusal != nil {
+	said, _ := ask(ctx, exe, "profile", "--gpu-metrics-devices=help") // its status says nothing
+	if refusal := gpuMetricsRefused(said); refusal != nil && !sampleable().MatchString(said) {
 		return true, refusal
 	}
-	return false, nil
+	return sampleable().MatchString(said), nil
 }
 
 // askVersion asks an nsys executable for its version, such as "2025.3.2".
 func askVersion(ctx context.Context, exe string) (string, error) {
+	said, err := ask(ctx, exe, "--version")
+	if err != nil {
+		return "", err
+	}
+	if m := version().FindStringSubmatch(said); m != nil {
+		return m[1], nil
+	}
+	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe),
+		measure.NormalizeLine(proc.Said(said)))
+}
+
+// ask runs an nsys executable for half a minute at most, and returns what it prints.
+func ask(ctx context.Context, exe string, args ...string) (said string, err error) {
 	path, err := exec.LookPath(exe)
 	if err != nil {
 		return "", errors.New(proc.Missing(exe, err))
@@ -108,15 +110,11 @@ func askVersion(ctx context.Context, exe string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var out proc.Output
-	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
-		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err,
+	if err = proc.Run(ctx, "", &out, &out, path, args...); err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(exe), strings.Join(args, " "), err,
 			measure.NormalizeLine(proc.Said(out.String())))
 	}
-	if m := version().FindStringSubmatch(out.String()); m != nil {
-		return m[1], nil
-	}
-	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe),
-		measure.NormalizeLine(proc.Said(out.String())))
+	return out.String(), err
 }
 
 var version = input.Pattern(`version (\d+\.\d+(?:\.\d+)?)`)

@@ -29,26 +29,31 @@ func (s *SMI) Examine(ctx context.Context) (gpus []device.GPU, seen doctor.Obser
 }
 
 func (s *SMI) examine(ctx context.Context, gpus []device.GPU, seen *doctor.Observations) {
-	others, err := s.others(ctx)
+	processes, err := s.Processes(ctx)
 	if err != nil {
 		seen.Add(doctor.Note, "processes", "nvidia-smi does not list them: "+
 			"nothing else should compute on the GPU while nsgate measures")
 	}
 	seen.Add(doctor.Good, "driver", gpus[0].Driver)
-	persistent, lowered := s.persistent(ctx), s.lowered(ctx)
+	persistence := s.settings(ctx, "persistence_mode")
+	clocks := s.settings(ctx, "clocks.applications.graphics", "clocks.default_applications.graphics")
 	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
-		if examineUse(g, what, others[g.UUID], seen) {
+		if examineUse(g, what, processes, seen) {
 			free++
 		}
-		examineClock(g, what, lowered[g.Index], seen)
+		lowered := 0.0
+		if own := clocks[g.Index]; own != nil && number(own[0]) < number(own[1]) { // until somebody resets it
+			lowered = number(own[0])
+		}
+		examineClock(g, what, lowered, seen)
 		if g.MIG {
 			seen.Add(doctor.Note, what+" MIG",
 				"is on: a program has a slice of the GPU, and is compared with the same "+
 					"slice only; who computes on the others costs it clocks and bandwidth")
 		}
-		if on, known := persistent[g.Index]; known && !on {
+		if slices.Equal(persistence[g.Index], []string{"Disabled"}) {
 			seen.Add(doctor.Note, what+" driver", "is unloaded while nothing runs: every run starts slower, and "+
 				"clocks that were locked are lost; as root:", fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
 		}
@@ -59,7 +64,13 @@ func (s *SMI) examine(ctx context.Context, gpus []device.GPU, seen *doctor.Obser
 }
 
 // examineUse reports whether a GPU is free of other programs.
-func examineUse(g device.GPU, what string, others []string, seen *doctor.Observations) (free bool) {
+func examineUse(g device.GPU, what string, processes []device.Process, seen *doctor.Observations) (free bool) {
+	var others []string
+	for _, p := range processes {
+		if p.UUID == g.UUID {
+			others = append(others, cmp.Or(p.Name, "a process of another container"))
+		}
+	}
 	detail := g.Name
 	if g.PState != "" {
 		detail += ", " + g.PState
@@ -67,9 +78,6 @@ func examineUse(g device.GPU, what string, others []string, seen *doctor.Observa
 	const advice = ": wait for it, or measure on another GPU (CUDA_VISIBLE_DEVICES)"
 	switch {
 	case len(others) > 0:
-		for i, n := range others {
-			others[i] = cmp.Or(n, "a process of another container")
-		}
 		slices.Sort(others)
 		seen.Add(doctor.Note, what, detail+"; in use by "+strings.Join(slices.Compact(others), ", ")+advice)
 	case g.Utilization > 10:

@@ -39,44 +39,6 @@ var uvm = "/dev/nvidia-uvm"
 // File is the device that CUDA opens at its start.
 func (*SMI) File() string { return uvm }
 
-// others asks nvidia-smi which processes compute on each GPU now, by the GPU's UUID: file names of programs, without
-// their directories, "" where another container hides the name.
-func (s *SMI) others(ctx context.Context) (map[string][]string, error) {
-	processes, err := s.Processes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	others := make(map[string][]string)
-	for _, p := range processes {
-		others[p.UUID] = append(others[p.UUID], p.Name)
-	}
-	return others, nil
-}
-
-// persistent asks nvidia-smi which GPUs keep their driver loaded while idle, by index. GPUs without an answer are left
-// out.
-func (s *SMI) persistent(ctx context.Context) map[int]bool {
-	on := make(map[int]bool)
-	for index, cells := range s.settings(ctx, "persistence_mode") {
-		if cells[0] == "Enabled" || cells[0] == "Disabled" {
-			on[index] = cells[0] == "Enabled"
-		}
-	}
-	return on
-}
-
-// lowered asks nvidia-smi for application clocks below their default, by index of the GPU, in MHz. Such a setting stays
-// until it is reset.
-func (s *SMI) lowered(ctx context.Context) map[int]float64 {
-	low := make(map[int]float64)
-	for index, cells := range s.settings(ctx, "clocks.applications.graphics", "clocks.default_applications.graphics") {
-		if clock := number(cells[0]); clock < number(cells[1]) {
-			low[index] = clock
-		}
-	}
-	return low
-}
-
 // settings asks nvidia-smi for some fields of each GPU, by index; none where it does not know them.
 func (s *SMI) settings(ctx context.Context, fields ...string) map[int][]string {
 	out, err := s.query(ctx, "--query-gpu=index,"+strings.Join(fields, ","), asCSV)
