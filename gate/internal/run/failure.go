@@ -35,7 +35,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	runs := x.journal.runs
 	if n := len(runs); n > 0 && runs[n-1].failed() {
-		return nil, x.workloadError(n, runs[n-1])
+		return nil, x.workloadError(n, runs[n-1], x.programError(runs[n-1], x.where(n, runs[n-1])))
 	}
 	log, done := x.log.String(), len(runs)
 	because := said(log)
@@ -100,41 +100,43 @@ func (p Plan) where(index int, r Run) string {
 	return where
 }
 
-func (p Plan) workloadError(index int, r Run) error {
-	where := p.where(index, r)
-	e := &WorkloadError{Run: r, Index: index, Runs: len(p.schedule())}
-	defer e.blameBase()
+// workloadError is the error of a run that failed, whose refusal is why. That of the base build has a kind of its own: a
+// change is not to blame for its base.
+func (p Plan) workloadError(index int, r Run, refusal error) error {
+	if why := (*model.Refusal)(nil); r.Base && errors.As(refusal, &why) && why.Kind.Program() {
+		why.Kind = model.BaseFailed
+	}
+	return &WorkloadError{r, index, len(p.schedule()), refused{refusal}}
+}
+
+// programError is the refusal of a run whose program, or its server, failed.
+func (p Plan) programError(r Run, where string) error {
+	const byItself = "run the workload by itself first, and make it exit with 0"
 	switch {
 	case r.Server.failed():
-		e.refusal = p.serverError(r.Server, where)
+		return p.serverError(r.Server, where)
 	case r.Error != "":
-		e.refusal = model.Refuse(model.NoWorkload, "check its command",
-			"the workload could not be started %s: %s", where, r.Error)
+		return model.Refuse(model.NoWorkload, "check its command", "the workload could not be started %s: %s", where,
+			r.Error)
 	case r.TimedOut:
-		e.refusal = model.Refuse(model.WorkloadTimeout, "allow more time, or make the workload shorter",
+		return model.Refuse(model.WorkloadTimeout, "allow more time, or make the workload shorter",
 			"the workload did not end within %s %s", p.Timeout, where)
 	case r.killed() && r.MemoryKills > 0:
-		e.refusal = model.Refuse(model.WorkloadFailed, "give the job more memory, or make the workload smaller",
+		return model.Refuse(model.WorkloadFailed, "give the job more memory, or make the workload smaller",
 			"the workload was killed (SIGKILL) %s while the kernel ended %s for want of memory", where,
 			measure.Count(int(r.MemoryKills), "process", "processes"))
 	case r.killed():
-		e.refusal = model.Refuse(model.WorkloadFailed, "see the log of the kernel or the scheduler, give the job more "+
-			"memory, or run the workload by itself first, and make it exit with 0",
-			"the workload was killed (SIGKILL), often for want of memory, %s", where)
+		return model.Refuse(model.WorkloadFailed, "see the log of the kernel or the scheduler, give the job more "+
+			"memory, or "+byItself, "the workload was killed (SIGKILL), often for want of memory, %s", where)
 	case r.Signal != "":
-		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
-			"the workload was ended by a signal (%s) %s", r.Signal, where)
+		return model.Refuse(model.WorkloadFailed, byItself, "the workload was ended by a signal (%s) %s", r.Signal, where)
 	case r.Unread != "":
-		e.refusal = model.Refuse(model.BadOutput,
-			"see what the workload writes, and correct the pattern in the policy file",
+		return model.Refuse(model.BadOutput, "see what the workload writes, and correct the pattern in the policy file",
 			"the results of the workload cannot be read %s: %s", where, r.Unread)
 	case r.ExitCode == 0:
-		e.refusal = p.outputError(r, where)
-	default:
-		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
-			"the workload exited with %d %s", r.ExitCode, where)
+		return p.outputError(r, where)
 	}
-	return e
+	return model.Refuse(model.WorkloadFailed, byItself, "the workload exited with %d %s", r.ExitCode, where)
 }
 
 // killed reports whether SIGKILL ended the workload, or a process of its shell, which exits with 128 + 9 then.

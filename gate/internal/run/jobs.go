@@ -71,7 +71,12 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
 		Ranks: p.Ranks, Step: p.Step, Warmup: p.Warmup}
 	if err := order.Write(dir, name); err != nil {
-		return Run{}, p.gatherFull(dir, err)
+		if proc.Room(dir) < leastRoom {
+			err = gatherFull("before the first run")
+		} else {
+			err = fmt.Errorf("the gather directory %s: %w", p.Gather, err)
+		}
+		return Run{}, err
 	}
 	sp.grace = jobGrace
 	// srun kills its tasks at once after a signal. A rank that finds its order removed clears up first.
@@ -96,9 +101,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return r, err
 	}
 	if refusal := p.judgeJob(i+1, r, statuses, proc.Room(dir)); refusal != nil {
-		failed := &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refused: refused{refusal}}
-		failed.blameBase()
-		return r, failed
+		return r, p.workloadError(i+1, r, refusal)
 	}
 	return r, nil
 }
@@ -167,19 +170,18 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 	absent := p.absent(statuses)
 	switch {
 	case r.Error != "":
-		return p.workloadError(index, r)
+		return p.programError(r, where)
 	case culprit != nil:
 		return p.rankError(culprit, where)
 	case r.failed() && room < leastRoom:
-		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
-			"no room is left in the gather directory %s", where)
+		return gatherFull(where)
 	case r.failed() && strings.Contains(r.Output, rank.NotHere):
 		return model.Refuse(model.Gather,
 			fmt.Sprintf("choose one on a file system that all hosts mount, and see that they do: srun "+
 				"--ntasks-per-node=1 ls -d %s", p.Gather),
 			"a host of the job does not see the gather directory %s", where)
 	case r.TimedOut:
-		return p.workloadError(index, r)
+		return p.programError(r, where)
 	case len(statuses) == 0 && !r.failed():
 		return model.Refuse(model.NoRanks, "put nsgate rank -- in front of the program inside the launcher's command, "+
 			"or name the launcher in the policy file",
@@ -195,7 +197,7 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 			"see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",
 			"%s left nothing %s: nothing was heard from there", ranks(absent), where)
 	case r.failed():
-		return p.workloadError(index, r)
+		return p.programError(r, where)
 	}
 	return nil
 }
@@ -218,6 +220,7 @@ func failures(statuses []rank.Status) (first *rank.Status, lost, told []int) {
 
 // rankError says what became of a rank that failed.
 func (p Plan) rankError(l *rank.Status, where string) error {
+	const byItself = "run the job by itself first, and make every rank exit with 0"
 	name := ranks([]int{l.Rank})
 	switch {
 	case l.Failure != "" && l.Next != "":
@@ -231,11 +234,9 @@ func (p Plan) rankError(l *rank.Status, where string) error {
 			"see the log of its host's kernel or the scheduler, and give the job more memory",
 			"%s was killed (SIGKILL), often for want of memory, %s", name, where)
 	case l.Signal != "":
-		return model.Refuse(model.WorkloadFailed, "run the job by itself first, and make every rank exit with 0",
-			"%s was ended by a signal (%s) %s", name, l.Signal, where)
+		return model.Refuse(model.WorkloadFailed, byItself, "%s was ended by a signal (%s) %s", name, l.Signal, where)
 	}
-	return model.Refuse(model.WorkloadFailed, "run the job by itself first, and make every rank exit with 0",
-		"%s exited with %d %s", name, l.ExitCode, where)
+	return model.Refuse(model.WorkloadFailed, byItself, "%s exited with %d %s", name, l.ExitCode, where)
 }
 
 // ranks names ranks: "rank 2", "ranks 2 and 3", "ranks 0, 1, 2 and 13 more".
@@ -252,11 +253,7 @@ func ranks(numbers []int) string {
 	return "ranks " + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// gatherFull says of an error with the gather directory what to do.
-func (p Plan) gatherFull(dir string, err error) error {
-	if proc.Room(dir) < leastRoom {
-		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
-			"no room is left in the gather directory %s", "before the first run")
-	}
-	return fmt.Errorf("the gather directory %s: %w", p.Gather, err)
+func gatherFull(where string) error {
+	return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
+		"no room is left in the gather directory %s", where)
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -210,13 +209,6 @@ type WorkloadError struct {
 	Index int // of the run, counted from 1
 	Runs  int
 	refused
-}
-
-// blameBase gives the refusal of a run of the base build a kind of its own: a change is not to blame for its base.
-func (e *WorkloadError) blameBase() {
-	if r := (*model.Refusal)(nil); e.Run.Base && errors.As(e.refusal, &r) && r.Kind.Program() {
-		r.Kind = model.BaseFailed
-	}
 }
 
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.
