@@ -114,10 +114,18 @@ func Finish(cmd *exec.Cmd, signal os.Signal) error {
 // ended.
 func Terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
 	TerminateGroup(cmd)
+	if !Ended(done, grace) {
+		KillGroup(cmd)
+	}
+}
+
+// Ended waits for the end of a command, or of the time that it has for that, and reports whether it has ended.
+func Ended(done <-chan struct{}, grace time.Duration) bool {
 	select {
 	case <-done:
+		return true
 	case <-time.After(grace):
-		KillGroup(cmd)
+		return false
 	}
 }
 

@@ -82,10 +82,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	// srun kills its tasks at once after a signal. A rank that finds its order removed clears up first.
 	sp.ask = func(done <-chan struct{}) {
 		os.Remove(rank.OrderFile(dir, name))
-		select {
-		case <-done:
-		case <-time.After(rank.Notice):
-		}
+		proc.Ended(done, rank.Notice)
 	}
 	sp.Head.Command = p.Head.launched(p.Self, dir, name)
 	if p.Base != nil {

@@ -288,10 +288,8 @@ func (c child) stop(lifeline io.Closer) {
 		default:
 		}
 		c.cmd.Process.Signal(s.signal)
-		select {
-		case <-c.done:
+		if proc.Ended(c.done, s.grace) {
 			return
-		case <-time.After(s.grace):
 		}
 	}
 	proc.KillGroup(c.cmd)

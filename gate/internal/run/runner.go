@@ -331,10 +331,7 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 		r.TimedOut = true
 	case <-ctx.Done():
 	case <-x.server.ended():
-		select {
-		case <-x.done: // its client has all answers
-		case <-time.After(runGrace):
-		}
+		proc.Ended(x.done, runGrace) // its client has all answers
 	}
 	x.stop()
 	if s.beside != nil {

@@ -214,20 +214,16 @@ func (x *server) end(clientFailed bool, grace time.Duration) (killed bool) {
 	if clientFailed {
 		settle = leftGrace
 	}
-	select {
-	case <-x.done:
+	if proc.Ended(x.done, settle) {
 		if clientFailed || !x.cmd.ProcessState.Success() {
 			x.fail(died, x.status())
 		}
-	case <-time.After(settle):
-		proc.SignalGroup(x.cmd, x.Stop)
-		select {
-		case <-x.done:
-		case <-time.After(grace):
-			killed = true
-			proc.KillGroup(x.cmd)
-			<-x.done
-		}
+		return false
+	}
+	proc.SignalGroup(x.cmd, x.Stop)
+	if killed = !proc.Ended(x.done, grace); killed {
+		proc.KillGroup(x.cmd)
+		<-x.done
 	}
 	return killed
 }
