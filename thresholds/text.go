@@ -170,3 +170,97 @@ func checkName(s string) error {
 	}
 	return nil
 }
+
+// MaxRuns is the largest number of runs that is accepted.
+const MaxRuns = 1000
+
+// Runs is the number of fresh processes a session: First, and up to Most while a comparison is undecided. Zero: unset.
+type Runs struct{ First, Most int }
+
+// FixedRuns is a fixed number of runs, the zero value for 0.
+func FixedRuns(n int) Runs { return Runs{n, n} }
+
+// ParseRuns reads "5" or "5..12".
+func ParseRuns(s string) (Runs, error) {
+	lo, hi, ranged := strings.Cut(s, "..")
+	if !ranged {
+		hi = lo
+	}
+	first, err := strconv.Atoi(lo)
+	most, err2 := strconv.Atoi(hi)
+	switch {
+	case err != nil || err2 != nil:
+		return Runs{}, fmt.Errorf("%q is neither a number of runs nor a range such as 5..12", s)
+	case first < 1 || most > MaxRuns:
+		return Runs{}, fmt.Errorf("%s is not between 1 and %d", s, MaxRuns)
+	case most < first:
+		return Runs{}, fmt.Errorf("%s ends before it begins", s)
+	case ranged && first < 2:
+		return Runs{}, errors.New("a range begins with at least 2 runs: one has no spread to judge by")
+	}
+	return Runs{first, most}, nil
+}
+
+// String is the form that [ParseRuns] reads, "" for zero.
+func (r Runs) String() string {
+	switch {
+	case r.First == 0:
+		return ""
+	case r.First == r.Most:
+		return strconv.Itoa(r.First)
+	}
+	return fmt.Sprintf("%d..%d", r.First, r.Most)
+}
+
+// errorAt is an error at a line of the file, whose name [Parse] adds; line 0 is no place.
+func errorAt(line int, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if line == 0 {
+		return err
+	}
+	return &measure.PlaceError{Line: line, Err: err}
+}
+
+// serverTable is the one table that a workload may have once.
+const serverTable = "workload.server"
+
+// tableNames are the tables that a file may have, any number of each but of the server.
+var tableNames = []string{"ratio", "rule", "workload", "workload.output", "workload.results", serverTable}
+
+// heading is how a file begins a table: "[[rule]]", or "[workload.server]", of which a workload has one.
+func heading(table string) string {
+	if table == serverTable {
+		return "[" + table + "]"
+	}
+	return "[[" + table + "]]"
+}
+
+func unknown(line int, name string, known []string, what string) error {
+	for _, table := range tableNames {
+		if name == table || what == "key" && "workload."+name == table {
+			return errorAt(line, "%s must be written as a table %s", name, heading(table))
+		}
+	}
+	near, longest := suggestion(name, known), 80
+	if !slices.Contains(known, "command") && slices.ContainsFunc(workloadKeys,
+		func(k key[Workload]) bool { return k.name == name }) {
+		near = "; it is a key of [[workload]]"
+	}
+	if r := []rune(name); len(r) > longest {
+		name = string(r[:longest]) + "…"
+	}
+	return errorAt(line, "unknown %s %q%s", what, name, near)
+}
+
+// suggestion names the nearest of the known words; where none is near all of them, or the three nearest of many.
+func suggestion(name string, known []string) string {
+	const many = 30
+	if near := measure.Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(known) > many {
+		return "; the nearest are " + strings.Join(measure.Nearby(name, known, 3), ", ") +
+			" (nsgate help policy lists all)"
+	}
+	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+}

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
@@ -62,4 +64,72 @@ func Devices(launches []Launch) (out []int32) {
 		}
 	}
 	return out
+}
+
+// mostDemangling bounds the cost of demangling the kernel names of one recording, see [measure.Normalizer]. It allows
+// 2,700 names of 300 bytes or 4 of 8 kB, the longest; the slowest ones take three seconds.
+const mostDemangling = 250_000_000
+
+// KernelNames are the normalised kernel names of one recording, each computed once.
+type KernelNames struct {
+	normalizer measure.Normalizer
+	known      map[string]string
+}
+
+// Subject is a kernel by the name that a profiler wrote, without its geometry. The error is a *Refusal if all names
+// together take too long to demangle.
+func (n *KernelNames) Subject(file, raw string) (measure.Subject, error) {
+	name, known := n.known[raw]
+	if !known {
+		name = cmp.Or(n.normalizer.Name(raw), "(unnamed kernel)")
+		if n.known == nil {
+			n.known = map[string]string{}
+		}
+		n.known[strings.Clone(raw)] = name
+	}
+	if n.normalizer.Cost > mostDemangling {
+		return measure.Subject{}, Refuse(TooLarge, "record fewer kernels", "%s: the mangled names of its kernels "+
+			"would take too long to read: the squares of their lengths add up to more than %d", file, mostDemangling)
+	}
+	return measure.Subject{Scope: measure.ScopeKernel, Name: name}, nil
+}
+
+// Operation is where a kernel comes from that a compiler named, as XLA names loop_add_fusion_2: the number in its name
+// is that of one build. Several operations have one kernel's name where several programs of a run use it: that of the
+// largest program comes first.
+type Operation struct {
+	Kernel   string `json:"kernel"`         // short name
+	Path     string `json:"path"`           // of the operation in the program: "jit(step)/jvp()/add"
+	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is not known
+	Line     int    `json:"line,omitempty"`
+	Function string `json:"function,omitempty"`
+	Parts    string `json:"parts,omitempty"` // what is fused into it, by name in order: "add exp mul tanh"
+	Was      string `json:"-"`               // the name in the baseline, where Kernel is that of the head
+}
+
+// Compare orders operations by their places.
+func (x Operation) Compare(y Operation) int {
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))
+}
+
+// MostOperations bounds the operations of a session.
+const MostOperations = 10_000
+
+// Interned numbers values in the order of their first appearance.
+type Interned[T comparable] struct {
+	Number map[T]int32
+	List   []T
+}
+
+// Of gives the number of a value, and whether it is new.
+func (n *Interned[T]) Of(x T) (i int32, isNew bool) {
+	if i, ok := n.Number[x]; ok {
+		return i, false
+	}
+	if n.Number == nil {
+		n.Number = make(map[T]int32)
+	}
+	n.Number[x] = int32(len(n.List))
+	n.List = append(n.List, x)
+	return n.Number[x], true
 }
