@@ -47,3 +47,15 @@ func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupporte
 func bootID() string                          { return "" }
 func Owner(fs.FileInfo) (int, bool)           { return 0, false }
 func Inherited() (map[string]string, error)   { return nil, errors.ErrUnsupported }
+
+// Tree is empty: it needs what Linux has.
+type Tree struct{}
+
+func Look(...*Tree)                          {}
+func NewTree(int) *Tree                      { return &Tree{} }
+func (*Tree) Opened(string) bool             { return false }
+func (*Tree) Stop()                          {}
+func (*Tree) Continue()                      {}
+func (*Tree) Pids() []int                    { return nil }
+func (*Tree) Memory() int64                  { return 0 }
+func (c Children) Without(...*Tree) Children { return c }

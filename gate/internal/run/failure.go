@@ -13,6 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // removed is the refusal of a session whose private directory is gone, nil while it is there.
@@ -208,3 +209,22 @@ func (p Plan) blameRoom(err error, low int64, said string) error {
 	}
 	return refusal
 }
+
+// Next steps of the refusals of this package.
+const (
+	buildFirst = "check the command, and build the workload first"
+	ownBase    = "build the base elsewhere and give its command"
+)
+
+var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
+
+// causeOr returns the cause of the end of ctx, or else err.
+func causeOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// said is the last line with words of a program's output, fit to be shown.
+func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }

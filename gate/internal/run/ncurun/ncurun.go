@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
 	"github.com/nsgate/nsgate/gate/internal/read/ncu"
+	"github.com/nsgate/nsgate/gate/internal/run/doctor"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
@@ -132,4 +134,22 @@ func pattern(kernels []string) string {
 		all = append(all, "^("+strings.Join(quoted, "|")+`)(\[(abi:)?v[0-9A-Za-z_,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`)
 	}
 	return profiler.Regex + strings.Join(all, "|")
+}
+
+// Examine looks for ncu, which only explanations need.
+func (n Ncu) Examine(ctx context.Context) (seen doctor.Observations) {
+	const advice = "install Nsight Compute to see why a kernel got slower " +
+		"(https://docs.nvidia.com/nsight-compute/); verdicts do not need it"
+	name := n.Tool().Name
+	path, err := exec.LookPath(name)
+	if err != nil {
+		seen.Add(doctor.Note, name, "not found: "+advice)
+		return seen
+	}
+	if version := ncu.Version(ctx, path); version != "" {
+		seen.Add(doctor.Good, name, version)
+	} else {
+		seen.Add(doctor.Note, name, "is there and names no version: "+advice)
+	}
+	return seen
 }
