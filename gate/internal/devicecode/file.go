@@ -244,7 +244,7 @@ func HasCode(path string) bool {
 		return true
 	}
 	file, err := readSections(f, info.Size())
-	return err == nil && file.holds(fatSections)
+	return err == nil && file.holdCode()
 }
 
 // Find lists the files with device code that a pattern names below a directory, see [input.Search.Paths], sorted: the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -163,16 +164,11 @@ func (t table) is(offset uint32, s string) bool {
 	return uint64(offset) < uint64(len(t)) && strings.HasPrefix(string(t[offset:]), s+"\x00")
 }
 
-// holds reports whether a section has one of some names.
-func (f *sections) holds(names []string) bool {
-	for i := range f.list {
-		for _, name := range names {
-			if f.names.is(f.list[i].Name, name) {
-				return true
-			}
-		}
-	}
-	return false
+// holdCode reports whether a section of a host file has fat binaries.
+func (f *sections) holdCode() bool {
+	return slices.ContainsFunc(f.list, func(s elf.Section64) bool {
+		return slices.ContainsFunc(fatSections, func(name string) bool { return f.names.is(s.Name, name) })
+	})
 }
 
 // isELF reports whether a file begins as an ELF file does.

@@ -51,12 +51,8 @@ var boardForm = input.Pattern(`^[0-9A-Z]{3}-[0-9A-Z]{5}-[0-9A-Z]{4}-[0-9A-Z]{3}$
 
 // IsBoard reports whether s has the form of a [Hardware.Board] that is known.
 func IsBoard(s string) bool {
-	for part := range strings.SplitSeq(s, joint) {
-		if !boardForm().MatchString(part) {
-			return false
-		}
-	}
-	return true
+	unknown := func(part string) bool { return !boardForm().MatchString(part) }
+	return !slices.ContainsFunc(strings.Split(s, joint), unknown)
 }
 
 // Vendor begins the models of GPUs as their driver names them.

@@ -57,6 +57,13 @@ type process struct {
 	start uint64 // clock ticks since boot
 }
 
+func (p processes) pids() (out []int) {
+	for x := range p {
+		out = append(out, x.pid)
+	}
+	return out
+}
+
 // Children are the descendants of this process, without those from before Adopt, the programs of [Run], which end by
 // themselves, and their descendants.
 type Children struct{ before processes }
@@ -82,12 +89,7 @@ func (c Children) Release() {
 }
 
 // Living returns the process ids of living children.
-func (c Children) Living() (pids []int) {
-	for p := range descendants(c.before) {
-		pids = append(pids, p.pid)
-	}
-	return pids
-}
+func (c Children) Living() []int { return descendants(c.before).pids() }
 
 // End kills the children, and those that they start meanwhile.
 func (c Children) End() { endAll(func() processes { return descendants(c.before) }) }

@@ -111,12 +111,7 @@ func (t *Tree) Continue() {
 }
 
 // Pids are all processes that were found.
-func (t *Tree) Pids() (pids []int) {
-	for p := range t.seen {
-		pids = append(pids, p.pid)
-	}
-	return pids
-}
+func (t *Tree) Pids() []int { return t.seen.pids() }
 
 // Memory is the resident memory of the processes of the last [Look], in bytes. Pages that they share count for each.
 func (t *Tree) Memory() (inUse int64) {

@@ -51,9 +51,7 @@ func (x *printed) say(p []byte) {
 
 // look begins to look for patterns, which are known to be right.
 func (x *printed) look(patterns []string) {
-	for _, p := range patterns {
-		x.patterns = append(x.patterns, regexp.MustCompile(p))
-	}
+	x.patterns = measure.Map(patterns, regexp.MustCompile)
 	x.found, x.units = make([][]string, len(patterns)), make([]string, len(patterns))
 }
 
@@ -123,11 +121,8 @@ func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 			continue
 		}
 		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration, Overlapped: r.Held != nil, Results: r.Results,
-			Load: r.Load, LeftOut: r.LeftOut}
-		for _, found := range r.Found {
-			u.Outputs = append(u.Outputs, outputValue(found[0]))
-		}
-		u.Units = r.Units
+			Load: r.Load, LeftOut: r.LeftOut, Units: r.Units,
+			Outputs: measure.Map(r.Found, func(found []string) float64 { return outputValue(found[0]) })}
 		if r.Base {
 			base = append(base, u)
 		} else {
@@ -166,8 +161,6 @@ func newResults(patterns []string, rows, private, workdir string) (r *results, e
 	}
 	return r, nil
 }
-
-func (r *results) expand(word string) string { return strings.ReplaceAll(word, measure.RunDir, r.dir) }
 
 // files are those that the patterns match now, sorted, without directories.
 func (r *results) files() (names []string, err error) {

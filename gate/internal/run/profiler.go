@@ -90,13 +90,6 @@ func (x *processes) startUnprofiled(env []string) error {
 	return nil
 }
 
-// watch begins the first phase.
-func (x *processes) watch() {
-	x.begun = time.Now()
-	x.enter(checking)
-	x.look()
-}
-
 // follow follows the profiler until it has ended or a phase exceeds its limit. An error is one that it does not cause:
 // an unfit GPU, the end of ctx, the end of the unprofiled runs.
 func (x *processes) follow(ctx context.Context, fit *look) error {

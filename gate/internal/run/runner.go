@@ -294,7 +294,7 @@ func (s spec) command(p program, written *results, out io.Writer) *exec.Cmd {
 	if written != nil {
 		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+written.dir)
 		for i := range cmd.Args[1:] {
-			cmd.Args[i+1] = written.expand(cmd.Args[i+1])
+			cmd.Args[i+1] = strings.ReplaceAll(cmd.Args[i+1], measure.RunDir, written.dir)
 		}
 	}
 	cmd.Stdout, cmd.Stderr = out, out

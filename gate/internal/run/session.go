@@ -372,7 +372,9 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 				"%s could not be started: %s", name, said(err.Error()))
 		}
 	}
-	x.watch()
+	x.begun = time.Now()
+	x.enter(checking)
+	x.look()
 	if err := x.follow(ctx, fit); err != nil {
 		return nil, err
 	}

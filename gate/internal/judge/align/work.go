@@ -142,7 +142,7 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 			case measure.Launches:
 				launches = plus(launches, x.Values, factor-1)
 			}
-			x.Values = times(x.Values, factor)
+			x.Values = measure.Map(x.Values, func(v float64) float64 { return factor * v })
 		}
 		for j := range s.Series {
 			switch x := &s.Series[j]; {
@@ -155,15 +155,6 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 				x.Values = slices.Repeat([]float64{w.inBase}, len(x.Values))
 			}
 		}
-	}
-	return out
-}
-
-// times multiplies each run by a factor.
-func times(values []float64, factor float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = factor * v
 	}
 	return out
 }
@@ -209,7 +200,7 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 		s.Series = slices.Clone(s.Series)
 		for j := range s.Series {
 			if x := &s.Series[j]; x.Subject.Scope != measure.ScopeSection && x.Metric.PerStep() {
-				x.Values = times(x.Values, ratio)
+				x.Values = measure.Map(x.Values, func(v float64) float64 { return ratio * v })
 			}
 		}
 	}

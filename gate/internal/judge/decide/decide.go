@@ -156,9 +156,6 @@ func (t comparison) judges(p pair) bool {
 	return p.Listed == "" && judged && !t.ofLaunches(p) && !t.yields(p)
 }
 
-// warns reports whether a rule makes a slowdown of a pair a warning.
-func (t comparison) warns(p pair) bool { return p.Limit.Severity == thresholds.Warn && t.judges(p) }
-
 // ofLaunches reports whether a pair is the period of steps that the CPU takes as long to launch.
 func (t comparison) ofLaunches(p pair) bool {
 	steps := p.Subject == measure.Workload || p.Subject == measure.Warmup

@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // evidence is all that the outcome of one comparison depends on, as plain values. Changes are relative to the baseline,
@@ -61,7 +62,7 @@ type evidence struct {
 func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
-		warns: t.warns(e.pair),
+		warns: e.Limit.Severity == thresholds.Warn && t.judges(e.pair),
 		base:  float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base),
 		runs:   runs(e.Base, e.Head),
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
@@ -213,9 +214,6 @@ func (x *evidence) cost(change float64) float64 {
 	}
 	return cost
 }
-
-// excluded reports whether the whole interval lies beyond the limit, on either side.
-func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > x.limit }
 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }

@@ -136,7 +136,7 @@ func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(s
 
 // beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base but the
 // worst spare ones, on the worse side by the standard deviation of the base.
-func beyondBase(e estimate, limit, sign float64, spare int) (beyond []float64) {
+func beyondBase(e estimate, limit, sign float64, spare int) []float64 {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.Base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
@@ -151,12 +151,7 @@ func beyondBase(e estimate, limit, sign float64, spare int) (beyond []float64) {
 	}
 	all := slices.Sorted(slices.Values(stats.Pooled(stats.Transform(e.Base, scale))))
 	least := math.Max(stats.Median(all)+e.working(limit), all[len(all)-1-spare]+beyondSDs*sd)
-	for _, v := range stats.Pooled(e.Head) {
-		if scale(v) > least {
-			beyond = append(beyond, v)
-		}
-	}
-	return beyond
+	return slices.DeleteFunc(stats.Pooled(e.Head), func(v float64) bool { return !(scale(v) > least) })
 }
 
 // runs is the smaller number of runs of the two sides.

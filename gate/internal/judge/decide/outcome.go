@@ -233,7 +233,7 @@ func withinLimit(x *evidence) result.Reason {
 }
 
 func containsLimit(x *evidence) result.Reason {
-	if x.excluded() {
+	if x.least() > x.limit || -x.worst() > x.limit {
 		return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0)}
 	}
 	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}

@@ -50,12 +50,6 @@ func newRunFits(s, other *recorded.Index, time measure.Metric) []runFit {
 	return fits
 }
 
-// in are the changes of the kernels in a run.
-func (f *runFit) in(run int) (moves []float64) {
-	moves = measure.Map(f.moves, func(kernel []float64) float64 { return kernel[run] })
-	return stats.Known(moves)
-}
-
 // outliers are the runs of the session that are outliers as a whole, with their relative change: nearly every kernel
 // differs by more than 1 %, and far more than between the other runs. There are none where more than a few differ,
 // because that is how the program runs. Nor is a run one at whose level the other side has runs, because then both
@@ -68,7 +62,7 @@ func (f *runFit) outliers() map[int]float64 {
 	spread := math.Max(stats.MAD(stats.Known(own)), math.Sqrt(stats.RunPrior.S2))
 	outliers := map[int]float64{}
 	for run := range own {
-		moves := f.in(run)
+		moves := stats.Known(measure.Map(f.moves, func(kernel []float64) float64 { return kernel[run] }))
 		if by := asOne(moves, math.Max(stats.LevelStep, outlierRunFrom*spread)); by != 0 && len(moves) > 1 {
 			outliers[run] = by
 		}

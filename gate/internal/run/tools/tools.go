@@ -2,6 +2,7 @@
 package tools
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/run/device"
 	"github.com/nsgate/nsgate/gate/internal/run/ncurun"
 	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
@@ -30,9 +31,6 @@ func Profiler(name string) profiler.Profiler {
 
 // Names are the profilers that may be chosen by name, those of single launches last.
 func Names() []string {
-	var names []string
-	for _, p := range Profilers {
-		names = append(names, p.Tool().Name)
-	}
+	names := measure.Map(Profilers, func(p profiler.Profiler) string { return p.Tool().Name })
 	return append(names, Counter.Tool().Name)
 }
