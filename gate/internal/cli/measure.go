@@ -182,8 +182,9 @@ func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Wo
 // live makes the job one whose workload is run. written are its settings as the file and the flags give them.
 func (v *running) live(ctx context.Context, j *job, written thresholds.Workload, shown *progress) (err error) {
 	w := &j.set
-	own := run.Options{Live: shown.live && !shown.quiet, Exe: v.exe, TraceArgs: v.traceArgs, MemoryUsage: v.memoryUsage,
-		GPUMetrics: v.gpuMetrics, AllowBusy: v.allowBusy, KeepProfiles: v.keepProfiles}
+	own := run.Options{Live: shown.live && !shown.quiet, Exe: v.exe, AllowBusy: v.allowBusy,
+		KeepProfiles: v.keepProfiles}
+	own.Args, own.MemoryUsage, own.GPUMetrics = v.traceArgs, v.memoryUsage, v.gpuMetrics
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by())), w.Ranks, w.ResultFiles()
 	own.Rows, own.Step, own.Warmup = j.rows, w.Step, w.Warmup
 	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && j.Way().Timed
@@ -224,7 +225,7 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	j.Code.Inputs.Patterns = w.Inputs
 	if w.Inputs != nil {
 		written.Command = j.build.Command
-		more := []any{v.exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, w.Starts}
+		more := []any{v.exe, v.unprofiled, own.MemoryUsage, own.Args, w.Starts}
 		if err := v.really(func() error { return j.Code.Inputs.Begin(w.Dir, written, more) }); err != nil {
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " +
 				err.Error())

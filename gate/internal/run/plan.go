@@ -71,17 +71,11 @@ type Options struct {
 	// Profiler records the runs, and Exe is its executable, "" for that on the PATH.
 	Profiler profiler.Profiler
 	Exe      string
-	// TraceArgs are further arguments of the profiler.
-	TraceArgs []string
-	// AllDomains, NoNVTX and Forks are those of [profiler.Options].
-	AllDomains, NoNVTX, Forks bool
+	// What it records, but for Python.
+	profiler.Options
 	// Starts is the most runs that have started beside the one whose turn it is, each held when it opens the GPU until
 	// its own turn: 0 or 1 for one start after the other. What memory there is may make them fewer.
 	Starts int
-	// MemoryUsage traces allocations of device memory as well.
-	MemoryUsage bool
-	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
-	GPUMetrics bool
 	// AllowBusy measures although another process uses the GPU, with a warning.
 	AllowBusy bool
 	Outputs   []measure.Output // numbers to read in the output of unprofiled runs
@@ -115,8 +109,6 @@ type Plan struct {
 	Dump bool
 	// Partial keeps the runs that have ended where ctx ends during a later one: at least two of each kind.
 	Partial bool
-	// Stacks records the call stack of every CUDA call, which slows the workload down.
-	Stacks bool
 	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end
 	// after the last run, and to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most
 	// two and ten minutes.
@@ -168,8 +160,9 @@ func (p Plan) commands(dir string) [][]string {
 
 // options say what the profiler records.
 func (p Plan) options() profiler.Options {
-	return profiler.Options{Args: p.TraceArgs, MemoryUsage: p.MemoryUsage, GPUMetrics: p.GPUMetrics, Stacks: p.Stacks,
-		Python: p.Stacks && p.Head.python(), AllDomains: p.AllDomains, NoNVTX: p.NoNVTX, Forks: p.Forks}
+	o := p.Options.Options
+	o.Python = o.Stacks && p.Head.python()
+	return o
 }
 
 var pythonProgram = input.Pattern(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)

@@ -20,7 +20,8 @@ func TestPlanAsksFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	metrics, stacks := Plan{Options: Options{GPUMetrics: true}}, Plan{Stacks: true}
+	var metrics, stacks Plan
+	metrics.GPUMetrics, stacks.Stacks = true, true
 	for _, tt := range []struct {
 		plan      Plan
 		command   string

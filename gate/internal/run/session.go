@@ -96,7 +96,7 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		if again.Doing != "" {
 			note(Event{Stage: Repeating, Text: again.Doing})
 		}
-		p.AllDomains, p.NoNVTX, p.Forks = again.AllDomains, again.NoNVTX, again.Forks
+		p.Options.Options = again.Options
 		if res, err = p.take(ctx, note); err == nil {
 			res.Repeated = again.Warning
 		}

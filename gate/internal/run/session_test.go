@@ -345,7 +345,7 @@ func TestRefusals(t *testing.T) {
 		{name: "importer", env: "NSGATE_FAKE_NSYS_FAULT=importer", command: `:`,
 			want: "the profile: the importer of nsys failed on "},
 		{name: "option", env: "NSGATE_FAKE_NSYS_FAULT=old", command: `:`,
-			change: func(p *Plan) { p.TraceArgs = []string{"--nvtx-domain-exclude=TSL"} },
+			change: func(p *Plan) { p.Args = []string{"--nvtx-domain-exclude=TSL"} },
 			want:   "this nsys does not know the option --nvtx-domain-exclude"},
 		{name: "truncated", env: "NSGATE_FAKE_NSYS_FAULT=truncated", command: `:`, want: "Section Table Reference"},
 		{name: "lost run", env: "NSGATE_FAKE_NSYS_FAULT=lost-run", command: `:`,
@@ -425,7 +425,7 @@ func TestRepeat(t *testing.T) {
 			}
 			log := filepath.Join(t.TempDir(), "log")
 			p := session(t, 2, "sh", "-c", "echo run >>"+log)
-			p.TraceArgs = slices.Clip(tt.args)
+			p.Args = slices.Clip(tt.args)
 			t.Setenv("NSGATE_FAKE_NSYS_FAULT", tt.fault)
 			t.Setenv("NSGATE_FAKE_LOSSY", lossy)
 			repeated := 0
@@ -645,7 +645,8 @@ func TestAssign(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp")
 	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate",
-		Options: Options{Profiler: nsysrun.Nsys{}, MemoryUsage: true, TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}}
+		Options: Options{Profiler: nsysrun.Nsys{}}}
+	p.MemoryUsage, p.Args = true, []string{"--nvtx-domain-exclude=TSL"}
 	got := strings.Join(p.CommandLines()[0], " ")
 	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node " +
 		"--force-overwrite=true --cuda-memory-usage=true --nvtx-domain-exclude=TSL " +
@@ -655,7 +656,7 @@ func TestCommandLines(t *testing.T) {
 	}
 	// The user's own settings are not repeated: nsys refuses that.
 	for _, args := range [][]string{{"--trace=cuda"}, {"-t", "cuda"}, {"-tcuda", "--sample", "process-tree"}} {
-		p.TraceArgs = args
+		p.Args = args
 		got := strings.Join(p.CommandLines()[0], " ")
 		if strings.Contains(got, "cuda,nvtx") || !strings.Contains(got, strings.Join(args, " ")) ||
 			len(args) == 3 && strings.Contains(got, "--sample=none") {
