@@ -159,20 +159,16 @@ func Count(ctx context.Context, p CounterPlan, base *Build, runs int,
 	for i := range schedule {
 		isBase := schedule[i].Base
 		started(isBase, i, len(schedule))
-		one := p
+		one, side := p, &c.Head
 		one.Base = isBase
 		if isBase {
-			one.Build = *base
+			one.Build, side = *base, &c.Base
 		}
 		profile, err := Profile(ctx, one)
 		if err != nil {
 			return nil, err
 		}
-		if isBase {
-			c.Base = append(c.Base, profile)
-		} else {
-			c.Head = append(c.Head, profile)
-		}
+		*side = append(*side, profile)
 	}
 	c.Warnings = watch.Warnings()
 	return c, watch.After(ctx, p.AllowBusy)

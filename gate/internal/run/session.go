@@ -50,23 +50,18 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		return nil, errors.New("no workload to run: give its command, and at least one run")
 	}
 	p = p.withDefaults()
-	var err error
-	if !p.way().profiled {
-		_, err = p.spec() // the profiler is on the hosts of the ranks, or none is needed
+	// The workload's own mistakes come first: they do not depend on the machine.
+	if _, err := p.spec(); err != nil {
+		return nil, err
+	}
+	if p.way().profiled { // else the profiler is on the hosts of the ranks, or none is needed
+		exe, err := exec.LookPath(p.Exe)
 		if err != nil {
-			return nil, err
+			tool := p.Profiler.Tool()
+			return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable",
+				tool.Product, tool.Origin, tool.Name), "%s", proc.Missing(p.Exe, err))
 		}
-	} else if exe, err := exec.LookPath(p.Exe); err == nil {
 		p.Exe = exe
-	} else {
-		// The workload's own mistakes come first: they do not depend on the machine.
-		if _, wrong := p.spec(); wrong != nil {
-			return nil, wrong
-		}
-		tool := p.Profiler.Tool()
-		return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable",
-			tool.Product, tool.Origin, tool.Name),
-			"%s", proc.Missing(p.Exe, err))
 	}
 	start := time.Now()
 	stages, stage, since := map[Stage]time.Duration{}, Starting, start

@@ -178,19 +178,21 @@ func (s spec) ready(run *started, limit time.Duration) bool {
 	if run.r.Error != "" {
 		return true
 	}
+	ended := false
 	select {
 	case <-run.done:
-		run.spent = time.Since(run.begun)
-		run.r.Held = &Held{Started: run.r.Start, Spent: run.spent}
-		return true
+		ended = true
 	default:
 	}
-	if !run.tree.Opened(s.File) && time.Since(run.begun) < limit {
+	if !ended && !run.tree.Opened(s.File) && time.Since(run.begun) < limit {
 		return false
 	}
 	run.spent = time.Since(run.begun)
-	run.r.Held = &Held{Started: run.r.Start, At: s.Clock.now(), Spent: run.spent}
-	run.tree.Stop()
+	run.r.Held = &Held{Started: run.r.Start, Spent: run.spent}
+	if !ended {
+		run.r.Held.At = s.Clock.now()
+		run.tree.Stop()
+	}
 	return true
 }
 

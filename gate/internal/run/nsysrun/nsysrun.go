@@ -101,14 +101,9 @@ const (
 // excludesTSL reports whether nsgate leaves out the domain TSL: not where the user chooses the domains or does not
 // trace NVTX.
 func excludesTSL(o profiler.Options) bool {
-	return !o.AllDomains && !o.NoNVTX && tracesNVTX(o.Args) &&
+	kinds, given := traced(o.Args)
+	return !o.AllDomains && !o.NoNVTX && (!given || slices.Contains(strings.Split(kinds, ","), "nvtx")) &&
 		!slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
-}
-
-// tracesNVTX reports whether --trace, where the arguments have it, lists nvtx.
-func tracesNVTX(args []string) bool {
-	value, given := traced(args)
-	return !given || slices.Contains(strings.Split(value, ","), "nvtx")
 }
 
 // traced is the value of --trace among the arguments.
