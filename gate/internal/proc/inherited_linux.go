@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // ownStatus matches the rows of /proc/self/status about a process alone, which no program inherits. All others count,
@@ -34,8 +35,11 @@ func Inherited() (map[string]string, error) {
 		_, stat, isStat := strings.Cut(line, ") ")
 		switch {
 		case strings.HasPrefix(line, "Max ") && len(line) > nameWidth:
-			name := strings.TrimSpace(line[:nameWidth])
-			out[name] = limitsOf(name, strings.Fields(line[nameWidth:]))
+			name, limits := strings.TrimSpace(line[:nameWidth]), strings.Fields(line[nameWidth:]) // soft and hard
+			if name == "Max processes" || name == "Max pending signals" {
+				limits = measure.Map(limits, OfMemory)
+			}
+			out[name] = strings.Join(limits, " ")
 		case row && !ownStatus().MatchString(key):
 			out[key] = strings.TrimSpace(value)
 		case isStat && len(strings.Fields(stat)) > 38: // proc_pid_stat(5), fields 19, 40 and 41
@@ -51,14 +55,4 @@ func Inherited() (map[string]string, error) {
 		err = nil // a kernel without NUMA has no numa_maps
 	}
 	return out, err
-}
-
-// limitsOf are the soft and the hard limit of a row.
-func limitsOf(name string, cells []string) string {
-	if name == "Max processes" || name == "Max pending signals" {
-		for i, cell := range cells {
-			cells[i] = OfMemory(cell)
-		}
-	}
-	return strings.Join(cells, " ")
 }
