@@ -311,13 +311,12 @@ func (t comparison) follows(e *estimate) string {
 			members = members[len(runs):]
 		}
 	}
-	kernel := ""
 	if !unprofiled {
-		kernel = t.chosen(e)
+		if kernel := t.chosen(e); kernel != "" {
+			return "kernel " + kernel
+		}
 	}
 	switch {
-	case kernel != "":
-		return "kernel " + kernel
 	case afterPause(slices.Concat(with, without)):
 		return "a pause before the run"
 	case onLowClock(with, without):

@@ -67,19 +67,16 @@ func families(t Sides) (out []family) {
 
 // exchanges reports whether the members exchange launches: some differ between the runs of a side, their sum does not.
 func (f *family) exchanges(t Sides) bool {
-	both := slices.Concat(f.base, f.head)
-	return max(len(f.base), len(f.head)) > 1 && slices.ContainsFunc(both, t.differs) && equallyOften(t, *f)
-}
-
-// differs reports whether the runs of a side launch a kernel more or less often.
-func (t Sides) differs(s measure.Subject) bool { return varies(t.Base, s) || varies(t.Head, s) }
-
-// equallyOften reports whether every run of both sides launches the kernels of a group equally often in all.
-func equallyOften(t Sides, f family) bool {
+	if max(len(f.base), len(f.head)) < 2 || !slices.ContainsFunc(slices.Concat(f.base, f.head), t.differs) {
+		return false
+	}
 	launches := slices.Concat(slices.Concat(t.Base.Sum(f.base, measure.Launches.Name)...),
 		slices.Concat(t.Head.Sum(f.head, measure.Launches.Name)...))
 	return !slices.ContainsFunc(launches, func(v float64) bool { return !(math.Abs(v/launches[0]-1) < 1e-9) })
 }
+
+// differs reports whether the runs of a side launch a kernel more or less often.
+func (t Sides) differs(s measure.Subject) bool { return varies(t.Base, s) || varies(t.Head, s) }
 
 // shifted reports whether work moved between the members: some have the same name on both sides, and others came, went
 // or launched more or less often, or not equally often in all runs; or times of generated names moved both ways.
