@@ -69,9 +69,9 @@ func repeatsOf(base, head []model.Session) *repeats {
 		!(math.Abs(w.inBase-w.ratio*w.inHead) <= 2*math.Max(1, w.ratio)) {
 		return nil
 	}
-	share := 0.0
+	share, slack := 0.0, max(repeatSlack, min(cutSlack, 1/min(w.inBase, w.inHead))) // one repeat may be cut
 	for _, s := range kernels {
-		if w.follows(s, measure.Launches) {
+		if math.Abs(w.of(s, measure.Launches)/w.ratio-1) < slack {
 			share += w.head.Share(s)
 		}
 	}
@@ -84,12 +84,6 @@ func repeatsOf(base, head []model.Session) *repeats {
 // of is how many times as much the baseline counts as the head.
 func (w *repeats) of(s measure.Subject, count measure.Metric) float64 {
 	return w.base.Typical(s, count.Name) / w.head.Typical(s, count.Name)
-}
-
-// follows reports whether a count is in proportion to the repeats, except for one repeat that may be cut.
-func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
-	slack := max(repeatSlack, min(cutSlack, 1/min(w.inBase, w.inHead)))
-	return math.Abs(w.of(s, count)/w.ratio-1) < slack
 }
 
 // factor scales a series of the head to as many repeats as the baseline has. It is 1 for a metric that is no sum over

@@ -222,7 +222,7 @@ func trigammaInverse(x float64) float64 {
 	y := 0.5 + 1/x
 	for range 50 {
 		tri := trigamma(y)
-		step := tri * (1 - tri/x) / tetragamma(y)
+		step := tri * (1 - tri/x) / (-2 * mathext.Zeta(3, y)) // the derivative of trigamma
 		y += step
 		if -step/y < 1e-10 {
 			break
@@ -230,6 +230,3 @@ func trigammaInverse(x float64) float64 {
 	}
 	return y
 }
-
-// tetragamma is the derivative of trigamma: -2 times the Hurwitz zeta function at 3.
-func tetragamma(x float64) float64 { return -2 * mathext.Zeta(3, x) }

@@ -262,8 +262,7 @@ func WeightedMedian(x, weights []float64) float64 {
 // scatter around one. low and high are the groups' means.
 func Levels(x []float64, least int) (low, high float64, lows int, ok bool) {
 	const apart = 4
-	s := slices.Clone(x)
-	slices.Sort(s)
+	s := slices.Sorted(slices.Values(x))
 	if len(s) < 2*least {
 		return 0, 0, 0, false
 	}
