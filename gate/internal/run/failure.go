@@ -101,8 +101,8 @@ func (p Plan) where(index int, r Run) string {
 	return where
 }
 
-// workloadError is the error of a run that failed, whose refusal is why. That of the base build has a kind of its own: a
-// change is not to blame for its base.
+// workloadError is the error of a run that failed, whose refusal is why. That of the base build has a kind of its own:
+// a change is not to blame for its base.
 func (p Plan) workloadError(index int, r Run, refusal error) error {
 	if why := (*model.Refusal)(nil); r.Base && errors.As(refusal, &why) && why.Kind.Program() {
 		why.Kind = model.BaseFailed
@@ -130,7 +130,8 @@ func (p Plan) programError(r Run, where string) error {
 		return model.Refuse(model.WorkloadFailed, "see the log of the kernel or the scheduler, give the job more "+
 			"memory, or "+byItself, "the workload was killed (SIGKILL), often for want of memory, %s", where)
 	case r.Signal != "":
-		return model.Refuse(model.WorkloadFailed, byItself, "the workload was ended by a signal (%s) %s", r.Signal, where)
+		return model.Refuse(model.WorkloadFailed, byItself, "the workload was ended by a signal (%s) %s", r.Signal,
+			where)
 	case r.Unread != "":
 		return model.Refuse(model.BadOutput, "see what the workload writes, and correct the pattern in the policy file",
 			"the results of the workload cannot be read %s: %s", where, r.Unread)

@@ -148,8 +148,8 @@ func (t comparison) leaveOut() comparison {
 		for j := range side.Sessions {
 			outliers := t.fits[i][j].outliers()
 			for _, run := range slices.Sorted(maps.Keys(outliers)) {
-				t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run,
-					Change: result.Number(outliers[run])})
+				t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j,
+					Run: run, Change: result.Number(outliers[run])})
 			}
 		}
 	}
