@@ -144,14 +144,6 @@ func age(to *time.Duration) field {
 	}, func(d time.Duration) string { return strconv.Itoa(int(d/day)) + "d" })
 }
 
-func warmup(to *string) field {
-	return orNumber(parsed("number of steps or text", to, parseWarmup, verbatim))
-}
-
-func runs(to *Runs) field {
-	return orNumber(parsed("number of runs or text", to, ParseRuns, Runs.String))
-}
-
 // orNumber is a field of text that takes a whole number without quotes too.
 func orNumber(f field) field {
 	text := f.take

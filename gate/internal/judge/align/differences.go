@@ -38,19 +38,13 @@ func Differences(base, head []model.Session, policy *thresholds.Resolved) []resu
 		const day = 24 * time.Hour
 		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
 	}
-	if b.Command != "" && h.Command != "" && b.Command != h.Command {
-		out = append(out, result.Say(reason.OtherCommand{}))
-	}
-	if (b.GPU == "") != (h.GPU == "") {
-		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
-	}
-	if Boards(base, head) == result.OtherBoard {
-		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Boards(base), Head: recorded.Boards(head)}))
-	}
-	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
-		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
-	}
-	return out
+	steps := reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}
+	return slices.Concat(out,
+		result.SayIf(b.Command != "" && h.Command != "" && b.Command != h.Command, reason.OtherCommand{}),
+		result.SayIf((b.GPU == "") != (h.GPU == ""), reason.UnknownGPU{Model: b.GPU + h.GPU}),
+		result.SayIf(Boards(base, head) == result.OtherBoard,
+			reason.OtherBoard{Base: recorded.Boards(base), Head: recorded.Boards(head)}),
+		result.SayIf(b.Step != "" && steps.Base != steps.Head, steps))
 }
 
 // minor cuts a version after its second number: "torch.profiler 2.6.1" to "torch.profiler 2.6".
