@@ -205,7 +205,7 @@ func (p Plan) blameRoom(err error, low int64, said string) error {
 	}
 	if failed != nil {
 		blamed := *failed
-		blamed.refusal = refusal
+		blamed.error = refusal
 		return &blamed
 	}
 	return refusal

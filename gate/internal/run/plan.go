@@ -229,8 +229,7 @@ func (p Plan) schedule() []slot {
 
 // Order names the build of each run, in order: "base" or "head", and "unprofiled" behind it.
 func (p Plan) Order() []string {
-	var out []string
-	for _, t := range p.schedule() {
+	return measure.Map(p.schedule(), func(t slot) string {
 		name := "head"
 		if t.Base {
 			name = "base"
@@ -238,9 +237,8 @@ func (p Plan) Order() []string {
 		if t.Unprofiled {
 			name += " unprofiled"
 		}
-		out = append(out, name)
-	}
-	return out
+		return name
+	})
 }
 
 // stemIn is the report of a session without its suffix.

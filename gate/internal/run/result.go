@@ -195,12 +195,10 @@ type Event struct {
 }
 
 // refused is an error around a *model.Refusal.
-type refused struct{ refusal error }
-
-func (e *refused) Error() string { return e.refusal.Error() }
+type refused struct{ error }
 
 // Unwrap returns the *model.Refusal.
-func (e *refused) Unwrap() error { return e.refusal }
+func (e *refused) Unwrap() error { return e.error }
 
 // WorkloadError is a session that ended because a run failed. It wraps a *model.Refusal and carries what the
 // workload printed, which is untrusted.
