@@ -228,10 +228,7 @@ func (t comparison) floor(p pair) float64 {
 
 // qualified returns the remarks on a regression: how the kernels were matched, and why it does not fail the gate.
 func qualified(t comparison, p pair, f result.Finding) []result.Remark {
-	var out []result.Remark
-	if f.Match != "" && f.Match != "exact" {
-		out = append(out, result.Say(reason.Matched{By: f.Match, Range: f.Role}))
-	}
+	out := result.SayIf(f.Match != "" && f.Match != "exact", reason.Matched{By: f.Match, Range: f.Role})
 	switch {
 	case f.Gates, p.isStep() && t.outputs(), p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
 	case p.Limit.Severity != thresholds.Fail:

@@ -151,9 +151,8 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 	if x.metric.Informational() && x.change*x.rise < 0 {
 		add(math.Inf(1), true, gating, reason.CountsDiffer)
 	}
-	if most, says := t.singleRunExplains(e); most > 0 {
-		out = append(out, explanation{most: most, both: true, says: says, doubt: doubtIfGating})
-	}
+	most, says := t.singleRunExplains(e)
+	add(most, true, doubtIfGating, says)
 	return out
 }
 

@@ -67,13 +67,13 @@ func (t comparison) singleOf(p *pair) (side string, few *reason.NotJudged) {
 
 // singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however
 // steady the runs of the other side are; 0 where that is not known to happen.
-func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
+func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Reason) {
 	single, _ := t.singleOf(&e.pair)
-	of := func(what string) result.Remark { return result.Say(reason.SingleRun{Side: single, What: what}) }
+	of := func(what string) result.Reason { return reason.SingleRun{Side: single, What: what} }
 	switch {
 	case single == "" || e.Metric.Exact:
 	case t.outlier != 0:
-		return math.Inf(1), result.Say(reason.OutlierAsAWhole{Side: single, Change: result.Number(t.outlier)})
+		return math.Inf(1), reason.OutlierAsAWhole{Side: single, Change: result.Number(t.outlier)}
 	case e.isStep():
 		return outlierStep, of("step")
 	case e.dependsOnHost():
@@ -83,7 +83,7 @@ func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Re
 	case e.Metric.Name == measure.CopyTime.Name:
 		return copyVariation, of("copies")
 	}
-	return 0, says
+	return 0, nil
 }
 
 // outlierAsAWhole is why a gate whose single run is an outlier has no verdict, nil elsewhere.

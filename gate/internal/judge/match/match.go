@@ -334,10 +334,8 @@ func changed(t Sides, old, new measure.Subject) []result.Remark {
 	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared,
 		measure.LocalMemory} {
 		b, h := t.Base.Typical(old, m.Name), t.Head.Typical(new, m.Name)
-		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
-			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b),
-				Head: result.Number(h)}))
-		}
+		out = append(out, result.SayIf(!math.IsNaN(b) && !math.IsNaN(h) && b != h, reason.Attribute{Metric: m.Name,
+			Unit: m.Unit, Base: result.Number(b), Head: result.Number(h)})...)
 	}
 	return out
 }

@@ -181,14 +181,11 @@ func OneSidedMetrics(t Sides) []result.Remark {
 				metrics = append(metrics, m.Title())
 			}
 		}
-		if len(outputs) > 0 {
-			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: recorded.SideNames[i],
-				Without: recorded.SideNames[1-i], Outputs: true}))
-		}
-		if len(metrics) > 0 && t.OneStep() == nil {
-			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: recorded.SideNames[i],
-				Without: recorded.SideNames[1-i]}))
-		}
+		r := reason.OnOneSide{Names: outputs, Outputs: true, With: recorded.SideNames[i],
+			Without: recorded.SideNames[1-i]}
+		out = append(out, result.SayIf(len(outputs) > 0, r)...)
+		r.Names, r.Outputs = metrics, false
+		out = append(out, result.SayIf(len(metrics) > 0 && t.OneStep() == nil, r)...)
 	}
 	return out
 }
