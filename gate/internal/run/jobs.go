@@ -148,12 +148,7 @@ func (p Plan) absent(statuses []rank.Status) []int {
 			out = append(out, n)
 		}
 	}
-	for _, n := range p.Ranks {
-		if n >= size {
-			out = append(out, n)
-		}
-	}
-	return out
+	return append(out, slices.DeleteFunc(slices.Clone(p.Ranks), func(n int) bool { return n < size })...)
 }
 
 // judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the

@@ -165,10 +165,7 @@ func Names(subjects []measure.Subject) []string {
 // differ more than the GPUs of one revision: of 13 H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in
 // memory-bound kernels than the others.
 func Boards(sessions []model.Session) []string {
-	var out []string
-	for i := range sessions {
-		out = append(out, sessions[i].Board)
-	}
+	out := measure.Map(sessions, func(s model.Session) string { return s.Board })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
