@@ -100,7 +100,9 @@ var workloadKeys = []key[Workload]{
 		`longest time of one run, or "none"`, func(w *Workload) field { return timeout(&w.Timeout) }},
 	{"warmup", `"auto"`, `3`,
 		`steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
-		func(w *Workload) field { return orNumber(parsed("number of steps or text", &w.Warmup, parseWarmup, verbatim)) }},
+		func(w *Workload) field {
+			return orNumber(parsed("number of steps or text", &w.Warmup, parseWarmup, verbatim))
+		}},
 	{"step", "found by itself", `"step"`, "NVTX range that repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; `\"5..10\"`: 10 if undecided",
