@@ -106,7 +106,9 @@ var workloadKeys = []key[Workload]{
 	{"step", "found by itself", `"step"`, "NVTX range that repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; `\"5..10\"`: 10 if undecided",
-		func(w *Workload) field { return orNumber(parsed("number of runs or text", &w.Runs, ParseRuns, Runs.String)) }},
+		func(w *Workload) field {
+			return orNumber(parsed("number of runs or text", &w.Runs, ParseRuns, Runs.String))
+		}},
 	{"starts", "half of the CPUs", `4`, "runs that start together; each waits at the GPU for its turn",
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time for the runs of a check, more while a comparison is undecided; or "none"`,
