@@ -15,7 +15,7 @@ import (
 
 // doors are the packages that may open files: for reading, for writing, and those of the system and of private
 // directories. The others are for tests and for the manual.
-var doors = []string{"gate/internal/input", "gate/internal/output", "gate/internal/proc", "gate/internal/exporttest",
+var doors = []string{"gate/internal/input", "gate/internal/output", "gate/internal/proc", "gate/internal/testdata",
 	"gate/internal/manpages", "testdata"}
 
 // opening are the functions that only doors call.

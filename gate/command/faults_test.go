@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // The workloads of these tests.

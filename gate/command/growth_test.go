@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // growth is an input whose parts grow in number, and the command that reads it.

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 	"github.com/rogpeppe/go-internal/testscript"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )

@@ -17,11 +17,11 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/read/nsys"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
 	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 	"github.com/nsgate/nsgate/testdata/tools/shapes"
 )
 

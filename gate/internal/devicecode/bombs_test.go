@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // TestBombs wants small files that stand for much work to be read, or refused, with little memory.

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/nsys"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // This file gives recorded runs without ranges the start-ups and loops of other programs.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/ncu"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // report makes a report with blocks of these payloads, written by that ncu.

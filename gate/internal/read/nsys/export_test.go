@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // fakeNsys writes a shell script in the place of nsys. The path of the output is in $out.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )

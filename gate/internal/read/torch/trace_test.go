@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/reduce/trace"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 // Short events. What they leave out is fixed.

@@ -3,9 +3,9 @@ package trace
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/testdata/exporttest"
 )
 
 func TestCounts(t *testing.T) {
