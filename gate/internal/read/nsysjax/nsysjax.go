@@ -25,6 +25,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
+// Next steps of the refusals of this package.
+const (
+	copyAgain   = "copy the archive again, or record the workload again"
+	unpackIt    = "unpack it and give the reports (.nsys-rep)"
+	keepReports = "give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"
+)
+
 // Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it
 // is an empty file named .zip, which nsys-jax leaves where it failed.
 func Sniff(name string, head []byte) bool {
