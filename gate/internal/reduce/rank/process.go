@@ -3,18 +3,74 @@
 package rank
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
+
+// passedOn are the signals that a launcher sends, which are for the program.
+var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2}
+
+// Run runs the program as a rank of a job and returns its exit code, 128+n where a signal ended it. Signals that this
+// process is sent go to the program, and to it alone. Where the program ended well and was not recorded, the code is
+// [NotRecorded], and err says why; the same where it was not started.
+func (o Options) Run(command []string) (code int, err error) {
+	runtime.LockOSThread() // a process dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	me, err := Identify(o.Getenv)
+	if err != nil {
+		return NotRecorded, err
+	}
+	r := &rank{Options: o, command: command, status: Status{Format: statusFormat, Identity: me}}
+	if err := r.arrive(); err != nil {
+		return NotRecorded, err
+	}
+	defer r.file.Close()
+	r.signals = make(chan os.Signal, 16)
+	signal.Notify(r.signals, passedOn...)
+	defer signal.Stop(r.signals)
+
+	if r.status.Profiled {
+		err = r.profile()
+	} else {
+		err = r.plain()
+	}
+	if err != nil {
+		r.status.Failure = measure.NormalizeLine(err.Error())
+		if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+			r.status.Failure, r.status.Next = refusal.Reason, refusal.Next
+		}
+	}
+	r.status.End = time.Now().UTC()
+	r.overtaken()
+	r.status.Done = true
+	if why := r.status.write(r.file); why != nil && err == nil && r.wanted() {
+		err = fmt.Errorf("what became of this rank cannot be said in %s: %w", o.Gather, why)
+	}
+	code = r.status.ExitCode
+	if code < 0 {
+		code = 128 + r.number
+	}
+	if code == 0 && err != nil {
+		code = NotRecorded
+	}
+	return code, err
+}
 
 // signalGrace is how much later than the program this process may get a signal.
 const signalGrace = 200 * time.Millisecond
@@ -177,4 +233,65 @@ func outcome(s *os.ProcessState) ending {
 		x.Number = int(w.Signal())
 	}
 	return x
+}
+
+// leftGrace is how long processes that the program has left behind may take to end by themselves: the profiler waits
+// for them.
+const leftGrace = 500 * time.Millisecond
+
+// Program is the hidden mode of this binary that a profiler starts in front of a rank's program. It takes the program,
+// and the rank's own standard streams, from the rank that waits in the private directory, and passes that rank's
+// signals on.
+func Program(private string) int {
+	runtime.LockOSThread() // the program dies with the thread that started it
+	conn, err := proc.Knock(private)
+	if err != nil {
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate rank:", err)
+		return NotRecorded
+	}
+	defer conn.Close()
+	files, err := proc.TakeOver(conn, 3)
+	var t task
+	in := json.NewDecoder(conn)
+	if err == nil {
+		err = in.Decode(&t)
+	}
+	if err != nil || len(t.Command) == 0 {
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate rank: no program was handed over:", err)
+		return NotRecorded
+	}
+	// A signal to the whole process group is for the program, which gets it from the rank.
+	signal.Notify(make(chan os.Signal, 1), passedOn...)
+	children := proc.Adopt()
+	cmd := exec.Command(t.Path, t.Command[1:]...)
+	cmd.Args[0] = t.Command[0]
+	cmd.Env = proc.Environ(t.Env) // with the profiler's variables
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out := json.NewEncoder(conn)
+	if err := cmd.Start(); err != nil {
+		out.Encode(ending{Error: proc.Cause(err).Error()})
+		return NotRecorded
+	}
+	for _, f := range files {
+		f.Close()
+	}
+	go func() {
+		for {
+			var s int
+			if in.Decode(&s) != nil { // the rank is gone
+				cmd.Process.Kill()
+				return
+			}
+			cmd.Process.Signal(syscall.Signal(s))
+		}
+	}()
+	cmd.Wait()
+	x := outcome(cmd.ProcessState)
+	children.EndLeft(leftGrace)
+	out.Encode(x)
+	if x.Code < 0 {
+		return 128 + x.Number
+	}
+	return x.Code
 }
