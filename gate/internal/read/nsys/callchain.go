@@ -25,12 +25,9 @@ func (r *reader) readCallers() error {
 	if r.db.tables[chainTable] == nil || !r.db.has(runtimeTable, "callchainId") {
 		return nil
 	}
-	if err := r.db.require(runtimeTable, "start", "end", "globalTid", "correlationId", "nameId"); err != nil {
-		return err
-	}
 	columns := []string{"start", "end", "globalTid", "correlationId", "nameId", "callchainId"}
 	byThread := make(map[int64][]*backtraced)
-	err := r.db.scan(runtimeTable, columns, func(row *row) {
+	err := r.db.scanNeeded(runtimeTable, 5, columns, func(row *row) {
 		if p := r.of(row.intOr(2, 0)); p != nil && !row.null(5) {
 			x := &backtraced{row.int(0), row.int(1), row.intOr(2, 0), row.intOr(3, 0), row.int(4), row.int(5), ""}
 			p.traced = append(p.traced, x)

@@ -259,9 +259,6 @@ func captures(marks []mark, end int64) []model.Interval {
 
 // readStrings looks up the names that kernels and ranges refer to.
 func (r *reader) readStrings() error {
-	if err := r.db.require("StringIds", "id", "value"); err != nil {
-		return err
-	}
 	r.strings = make(map[int64]string)
 	for _, p := range r.processes {
 		for _, v := range p.variants.List {
@@ -279,7 +276,7 @@ func (r *reader) readStrings() error {
 		}
 	}
 	delete(r.strings, noName)
-	return r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+	return r.db.scanNeeded("StringIds", 2, []string{"id", "value"}, func(row *row) {
 		if id := row.int(0); id != noName {
 			if _, needed := r.strings[id]; needed {
 				r.strings[id] = strings.TrimSpace(row.text(1))

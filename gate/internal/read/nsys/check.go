@@ -3,6 +3,7 @@ package nsys
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -32,8 +33,8 @@ func (db *database) checkRows(d diagnosis) error {
 		rows += n
 	}
 	if rows < int64(d.collected) {
-		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", db.name,
-			fmt.Sprintf("it holds %d of the %d CUDA events that were collected", rows, d.collected))
+		return model.Refuse(model.RowsMissing, exportAgain,
+			"%s is incomplete: it holds %d of the %d CUDA events that were collected", db.name, rows, d.collected)
 	}
 	return nil
 }
@@ -45,6 +46,16 @@ const (
 	// Some launches are shorter than a tick of the GPU's timer. More than this share is worth a word.
 	mostZero = 0.01
 )
+
+// check refuses an export by the first process that cannot be judged.
+func (r *reader) check() error {
+	for _, id := range slices.Sorted(maps.Keys(r.processes)) {
+		if err := r.processes[id].check(r.db); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // check refuses a process whose launches cannot be what the GPU did, and notes what is doubtful about them.
 func (p *process) check(db *database) error {
@@ -70,9 +81,8 @@ func (p *process) check(db *database) error {
 		return model.Refuse(model.ZeroLength, "give the kernels more work, or record the workload again",
 			"%s: %d of %d launches took no time: the GPU's timer is too coarse for them or failed", db.name, zero, all)
 	case 2*p.early > all:
-		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
-			"%s: the clock goes backwards: %s", db.name,
-			fmt.Sprintf("%d of %d launches begin before the call that made them", p.early, all))
+		return model.Refuse(model.ClockBackwards, clockAgain,
+			"%s: the clock goes backwards: %d of %d launches begin before the call that made them", db.name, p.early, all)
 	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
 		return model.Refuse(model.KernelsLost, moreOften,
 			"%s: %d of %d kernel launches of process %d left no trace of their kernel", db.name, lost, lost+all,

@@ -197,15 +197,19 @@ func (db *database) scan(table string, columns []string, f func(*row)) error {
 	return err
 }
 
-// values shows names and values of the rows with a wanted name to f, without spaces around the values. No other value
-// is looked at.
-func (db *database) values(table string, wanted func(name string) bool, f func(name, value string)) error {
+// scanNeeded is [database.scan] of a table that must have the first columns, so many.
+func (db *database) scanNeeded(table string, needed int, columns []string, f func(*row)) error {
+	if err := db.require(table, columns[:needed]...); err != nil {
+		return err
+	}
+	return db.scan(table, columns, f)
+}
+
+// values shows the names of the rows to f. A value, without spaces around it, is looked at where f asks for it.
+func (db *database) values(table string, f func(name string, value func() string)) error {
 	return db.scan(table, []string{"name", "value"}, func(row *row) {
-		if !row.begins(0, "") {
-			return
-		}
-		if name := row.text(0); wanted(name) {
-			f(name, strings.TrimSpace(row.text(1)))
+		if row.begins(0, "") {
+			f(row.text(0), func() string { return strings.TrimSpace(row.text(1)) })
 		}
 	})
 }
@@ -225,9 +229,8 @@ type row struct {
 
 func (r *row) refuse(db *database) error {
 	if r.backwards {
-		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
-			"%s: the clock goes backwards: %s", db.name,
-			fmt.Sprintf("table %s, row %d: %s", r.table, r.number, r.reason))
+		return model.Refuse(model.ClockBackwards, clockAgain, "%s: the clock goes backwards: table %s, row %d: %s",
+			db.name, r.table, r.number, r.reason)
 	}
 	return model.Refuse(model.BadValue, exportAgain, "%s: table %s, row %d: %s", db.name, r.table, r.number, r.reason)
 }

@@ -186,11 +186,8 @@ func (db *database) diagnose() (diagnosis, error) {
 // hearStrings reads the messages in StringIds, which holds the names of the workload as well: only a whole sentence
 // counts, and only if no kernel, range or call has it as its name.
 func (db *database) hearStrings(d *diagnosis) error {
-	if err := db.require("StringIds", "id", "value"); err != nil {
-		return err
-	}
 	said := make(map[int64]string)
-	err := db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+	err := db.scanNeeded("StringIds", 2, []string{"id", "value"}, func(row *row) {
 		if !row.begins(1, "N") {
 			return
 		}
@@ -298,15 +295,13 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 // traced reports whether the exported options of the recording turn CUDA tracing on, or off. The same table holds the
 // environment variables of the workload: nothing else is read.
 func (db *database) traced() (on, off bool) {
-	wanted := func(name string) bool { return name == "CAPTURE_EVENT_TYPE" || name == "COLLECT_CUDA_TRACE" }
 	events := false
-	err := db.values("META_DATA_CAPTURE", wanted, func(name, value string) {
-		value = strings.ToLower(value)
+	err := db.values("META_DATA_CAPTURE", func(name string, value func() string) {
 		switch name {
 		case "CAPTURE_EVENT_TYPE":
-			events, on = true, on || value == "cuda"
+			events, on = true, on || strings.EqualFold(value(), "cuda")
 		case "COLLECT_CUDA_TRACE":
-			off = value == "false" || value == "0"
+			off = slices.Contains([]string{"false", "0"}, strings.ToLower(value()))
 		}
 	})
 	off = err == nil && (off || events && !on)

@@ -21,7 +21,6 @@ type facts struct {
 	driver  string
 	cuda    string
 	zero    time.Time // of the profiler's clock
-	origin  origin
 }
 
 type gpu struct {
@@ -34,9 +33,10 @@ type device struct{ pid, number int64 }
 
 var bare = input.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-func (db *database) readFacts() (*facts, error) {
-	f := &facts{ordinal: make(map[device]int64), origin: db.origin}
-	return f, cmp.Or(f.readGPUs(db), f.readDriver(db), f.readZero(db))
+func (r *reader) readFacts() error {
+	f := &r.facts
+	f.ordinal = make(map[device]int64)
+	return cmp.Or(f.readGPUs(r.db), f.readDriver(r.db), f.readZero(r.db))
 }
 
 func (f *facts) readGPUs(db *database) error {
@@ -92,19 +92,19 @@ func identity(uuid string) string {
 // environment variables, which are not read.
 func (f *facts) readDriver(db *database) error {
 	const suffix = "DriverVersion"
-	wanted := func(name string) bool {
-		return len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix)
-	}
-	return db.values("TARGET_INFO_SYSTEM_ENV", wanted, func(name, value string) {
+	return db.values("TARGET_INFO_SYSTEM_ENV", func(name string, value func() string) {
+		if len(name) < len(suffix) || !strings.EqualFold(name[len(name)-len(suffix):], suffix) {
+			return
+		}
+		to, text := &f.driver, value()
 		if name == "CudaDriverVersion" {
-			if n, err := strconv.Atoi(value); err == nil && n >= 1000 { // 13000 is 13.0
-				value = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
+			to = &f.cuda
+			if n, err := strconv.Atoi(text); err == nil && n >= 1000 { // 13000 is 13.0
+				text = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
 			}
-			if version().MatchString(value) {
-				f.cuda = value
-			}
-		} else if version().MatchString(value) {
-			f.driver = value
+		}
+		if version().MatchString(text) {
+			*to = text
 		}
 	})
 }
@@ -112,13 +112,10 @@ func (f *facts) readDriver(db *database) error {
 func (f *facts) readZero(db *database) error {
 	first := true
 	return db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *row) {
-		if !first {
-			return
+		if first && row.intOr(0, 0) > 0 {
+			f.zero = time.Unix(0, row.int(0)).UTC()
 		}
 		first = false
-		if ns := row.intOr(0, 0); ns > 0 {
-			f.zero = time.Unix(0, ns).UTC()
-		}
 	})
 }
 
@@ -144,8 +141,9 @@ func (f *facts) find(d device) (gpu, bool) {
 }
 
 // environment is where and how a process was measured. Devices that the export does not describe become a warning.
-func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
-	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema}
+func (r *reader) environment(t *model.Trace, graphs bool) model.Environment {
+	f, origin := &r.facts, &r.db.origin
+	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: origin.tool, Schema: origin.schema}
 	e.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start },
 		1), model.ShortestTick)
 	used := model.Devices(t.Launches)
@@ -167,7 +165,7 @@ func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
 	case slices.ContainsFunc(t.Launches, func(l model.Launch) bool { return l.Node }):
 		e.GraphTrace = "node"
 	}
-	e.Start = f.origin.time
+	e.Start = origin.time
 	if !t.Zero.IsZero() {
 		e.Start = t.Zero.Add(time.Duration(t.Launches[0].Start))
 	}
@@ -195,32 +193,29 @@ var version = input.Pattern(`^\d+(\.\d+){1,4}$`)
 // readOrigin reads versions and options of the export. The same tables name its user and host: nothing else is read.
 func (db *database) readOrigin() error {
 	o := origin{tool: "nsys"}
-	wanted := func(name string) bool {
-		return slices.Contains([]string{"EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION", "EXPORT_TIME_UTC",
-			"EXPORT_PARAM_TIME_NORMALIZE", "EXPORT_PARAM_TABLES_TO_EXPORT", "EXPORT_PARAM_TIMES_TO_EXPORT"}, name)
-	}
 	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
-		err := db.values(table, wanted, func(name, value string) {
+		err := db.values(table, func(name string, value func() string) {
 			switch name {
 			case "EXPORT_PRODUCT_VERSION":
-				if value, _, _ = strings.Cut(value, "-"); version().MatchString(value) { // "2025.3.2.474-26113717666v0"
-					parts := strings.Split(value, ".")
+				text, _, _ := strings.Cut(value(), "-") // "2025.3.2.474-26113717666v0"
+				if version().MatchString(text) {
+					parts := strings.Split(text, ".")
 					o.tool = "nsys " + strings.Join(parts[:min(3, len(parts))], ".")
 				}
 			case "EXPORT_SCHEMA_VERSION":
-				if version().MatchString(value) {
-					o.schema = value
+				if text := value(); version().MatchString(text) {
+					o.schema = text
 				}
 			case "EXPORT_TIME_UTC":
-				if t, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(value, "Z")); err == nil {
+				if t, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(value(), "Z")); err == nil {
 					o.time = t
 				}
 			case "EXPORT_PARAM_TIME_NORMALIZE":
-				o.utc = value == "true"
+				o.utc = value() == "true"
 			case "EXPORT_PARAM_TABLES_TO_EXPORT":
-				o.tables = strings.Fields(value)
+				o.tables = strings.Fields(value())
 			case "EXPORT_PARAM_TIMES_TO_EXPORT":
-				o.part = value != ""
+				o.part = value() != ""
 			}
 		})
 		if err != nil {
@@ -285,8 +280,8 @@ func (db *database) successors(tables []string) error {
 		}
 		if n == 0 {
 			return model.Refuse(model.NewSchema, updateNsgate,
-				"%s: %s: it was written by an nsys that is newer than this nsgate", db.name,
-				fmt.Sprintf("it holds %s instead of %s", table, name))
+				"%s: it holds %s instead of %s: it was written by an nsys that is newer than this nsgate", db.name, table,
+				name)
 		}
 	}
 	return nil

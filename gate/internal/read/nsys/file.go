@@ -39,11 +39,8 @@ func inspect(file, name string) (s state, err error) {
 		return s, fmt.Errorf("%s: %w", name, err)
 	case len(head) == 0:
 		return s, model.Refuse(model.EmptyFile, exportAgain, "%s is empty", name)
-	case !bytes.HasPrefix(head, []byte(magic)):
+	case !bytes.HasPrefix(head, []byte(magic)) || len(head) < header:
 		return s, refuseFormat(name, head)
-	case len(head) < header:
-		return s, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name,
-			"it ends inside the header of the SQLite database")
 	}
 	if sign, next := unfinished(file, name, f); sign != "" {
 		return s, model.Refuse(model.BeingWritten, next, "%s is being written: %s", name, sign)
@@ -126,9 +123,9 @@ func refuseFormat(name string, head []byte) error {
 	switch {
 	case slices.ContainsFunc(compressed, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }):
 		return model.Refuse(model.Compressed, "decompress it first", "%s is compressed", name)
-	case bytes.HasPrefix([]byte(magic), head):
-		return model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name,
-			"it ends inside the header of the SQLite database")
+	case bytes.HasPrefix([]byte(magic), head[:min(len(head), len(magic))]):
+		return model.Refuse(model.Truncated, exportAgain,
+			"%s is truncated: it ends inside the header of the SQLite database", name)
 	case page().Match(text):
 		return model.Refuse(model.OtherFormat,
 			"download the file itself: where a site shows it, by its raw or download link",

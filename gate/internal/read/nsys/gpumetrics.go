@@ -40,13 +40,11 @@ type gpuSample struct {
 	values []float64 // by measure.GPUMetrics; NaN where the GPU does not count it
 }
 
-// readGPUMetrics reads the samples of every GPU, nil if there are none.
-func (r *reader) readGPUMetrics() (map[int64][]gpuSample, error) {
-	if r.db.tables[gpuMetricTable] == nil {
-		return nil, nil
-	}
-	if err := r.db.require(gpuMetricTable, "timestamp", "typeId", "metricId", "value"); err != nil {
-		return nil, err
+// readGPUMetrics reads the samples of every GPU.
+func (r *reader) readGPUMetrics() error {
+	columns := []string{"timestamp", "typeId", "metricId", "value"}
+	if err := r.db.require(gpuMetricTable, columns...); err != nil || r.db.tables[gpuMetricTable] == nil {
+		return err
 	}
 	type id struct{ typeID, metric int64 }
 	index := make(map[id]int) // in measure.GPUMetrics
@@ -56,21 +54,21 @@ func (r *reader) readGPUMetrics() (map[int64][]gpuSample, error) {
 		}
 	})
 	if err != nil || len(index) == 0 {
-		return nil, err
+		return err
 	}
-	found := make(map[int64][]gpuSample)
-	err = r.db.scan(gpuMetricTable, []string{"timestamp", "typeId", "metricId", "value"}, func(x *row) {
+	r.samples = make(map[int64][]gpuSample)
+	return r.db.scan(gpuMetricTable, columns, func(x *row) {
 		typeID := x.int(1)
 		m, ok := index[id{typeID, x.int(2)}]
 		if !ok {
 			return
 		}
 		gpu := typeID & 0xFF // as TARGET_INFO_GPU numbers it
-		s := found[gpu]
+		s := r.samples[gpu]
 		// A sample is one row a metric, one after the other.
 		if at := x.int(0); len(s) == 0 || s[len(s)-1].at != at {
 			s = append(s, gpuSample{at, slices.Repeat([]float64{math.NaN()}, len(measure.GPUMetrics))})
-			found[gpu] = s
+			r.samples[gpu] = s
 		}
 		if v := &s[len(s)-1].values[m]; math.IsNaN(*v) {
 			*v = float64(x.int(3))
@@ -78,20 +76,19 @@ func (r *reader) readGPUMetrics() (map[int64][]gpuSample, error) {
 			*v += float64(x.int(3))
 		}
 	})
-	return found, err
 }
 
 // sampling gives the samples of the GPUs with kernels of a process, nil if there are none. A sample covers the time
 // from its timestamp to the next. On an H100 at 10 kHz the SMs' activity fits the kernels in that interval to within 4
 // of 100, in the interval before to within 40.
-func (f *facts) sampling(t *model.Trace, all map[int64][]gpuSample) *model.Sampling {
-	if len(all) == 0 {
+func (r *reader) sampling(t *model.Trace) *model.Sampling {
+	if len(r.samples) == 0 {
 		return nil
 	}
 	var used []int64
 	for _, number := range model.Devices(t.Launches) {
 		d := int64(number)
-		if g, ok := f.find(device{int64(t.Process), d}); ok {
+		if g, ok := r.facts.find(device{int64(t.Process), d}); ok {
 			d = g.id
 		}
 		used = measure.Once(used, d)
@@ -104,8 +101,8 @@ func (f *facts) sampling(t *model.Trace, all map[int64][]gpuSample) *model.Sampl
 	out := &model.Sampling{}
 	for _, d := range used {
 		var own []int64
-		for i := 1; i < len(all[d]); i++ {
-			own = append(own, all[d][i].at-all[d][i-1].at)
+		for i := 1; i < len(r.samples[d]); i++ {
+			own = append(own, r.samples[d][i].at-r.samples[d][i-1].at)
 		}
 		if len(own) == 0 {
 			continue
@@ -115,7 +112,7 @@ func (f *facts) sampling(t *model.Trace, all map[int64][]gpuSample) *model.Sampl
 		out.Period = max(out.Period, period)
 		for i, gap := range own {
 			if gap > 0 && 2*gap < 3*period { // else samples between them were lost
-				x := all[d][i]
+				x := r.samples[d][i]
 				samples = append(samples, sample{model.Interval{Start: x.at, End: x.at + gap}, x.values})
 			}
 		}

@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -32,8 +31,8 @@ func (r *reader) readKernels() error {
 		r.launches += len(p.launches)
 	}
 	if int64(r.launches) != expected {
-		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", r.db.name,
-			fmt.Sprintf("table %s has %d rows, numbered up to %d", kernelTable, r.launches, expected))
+		return model.Refuse(model.RowsMissing, exportAgain,
+			"%s is incomplete: table %s has %d rows, numbered up to %d", r.db.name, kernelTable, r.launches, expected)
 	}
 	if err := r.readGraphs(); err != nil {
 		return err
@@ -88,13 +87,10 @@ func (r *reader) readLaunches() error {
 // readGraphs reads the graphs that were recorded as a whole: each is a launch of the kernel "(CUDA graph)", without a
 // geometry, numbered by the launched graph.
 func (r *reader) readGraphs() error {
-	if err := r.db.require(graphTable, "start", "end"); err != nil {
-		return err
-	}
 	graph := variant{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1,
 		dynamicShared: -1, localPerThread: -1}
 	columns := []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphExecId", "graphId"}
-	return r.db.scan(graphTable, columns, func(row *row) {
+	return r.db.scanNeeded(graphTable, 2, columns, func(row *row) {
 		start, end := row.span(0, 1)
 		p := r.launching(row.intOr(3, 0)&processMask, 0)
 		number, _ := p.graphIDs.Of([2]int64{row.intOr(6, 0), row.intOr(7, 0)})
@@ -211,10 +207,7 @@ func (r *reader) readOverhead() error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	if err := r.db.require(overheadTable, "start", "end", "globalTid", "nameId"); err != nil {
-		return err
-	}
-	err = r.db.scan(overheadTable, []string{"start", "end", "globalTid", "nameId"}, func(row *row) {
+	err = r.db.scanNeeded(overheadTable, 4, []string{"start", "end", "globalTid", "nameId"}, func(row *row) {
 		if name, ok := row.integer(3); !ok || !names[name] {
 			return
 		}
@@ -234,9 +227,6 @@ func (r *reader) readMemory() error {
 	if n, err := r.db.count(memoryTable); n == 0 || err != nil {
 		return err
 	}
-	if err := r.db.require(memoryTable, "start", "address", "bytes", "memKind", "memoryOperationType"); err != nil {
-		return err
-	}
 	type event struct {
 		start, address, bytes int64
 		free                  bool
@@ -244,7 +234,7 @@ func (r *reader) readMemory() error {
 	events := make(map[*process][]event)
 	const device = 2 // of CUpti_ActivityMemoryKind
 	columns := []string{"start", "address", "bytes", "memKind", "memoryOperationType", "globalPid"}
-	err := r.db.scan(memoryTable, columns, func(row *row) {
+	err := r.db.scanNeeded(memoryTable, 5, columns, func(row *row) {
 		if p := r.of(row.intOr(5, 0)); p != nil && row.intOr(3, 0) == device {
 			e := event{row.int(0), row.int(1), row.int(2), row.int(4) == 1}
 			if e.bytes < 0 {

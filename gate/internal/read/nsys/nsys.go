@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -21,6 +20,7 @@ import (
 const (
 	exportAgain  = "export the report again with `nsys export --type sqlite`"
 	recordAgain  = "record the workload again"
+	clockAgain   = recordAgain + "; if it happens again, update the driver and nsys"
 	untilWritten = "wait until the export has ended, close the program that has the file open, or export the report " +
 		"again"
 	updateNsgate = "update nsgate, or export the report with nsys of 2026 or older"
@@ -50,8 +50,8 @@ func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 	r := reader{db: db}
 	traces, err := r.read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
-		return nil, model.Refuse(model.BeingWritten, untilWritten, "%s is being written: %s", db.name,
-			"it changed while it was read")
+		return nil, model.Refuse(model.BeingWritten, untilWritten,
+			"%s is being written: it changed while it was read", db.name)
 	}
 	return traces, err
 }
@@ -83,23 +83,11 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 			}
 			return r.checkKept()
 		},
+		r.check, r.readFacts, r.readGPUMetrics,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.processes)) {
-		if err := r.processes[id].check(r.db); err != nil {
-			return nil, err
-		}
-	}
-	facts, err := r.db.readFacts()
-	if err != nil {
-		return nil, err
-	}
-	samples, err := r.readGPUMetrics()
-	if err != nil {
-		return nil, err
 	}
 	var traces []model.Trace
 	for _, p := range r.processes {
@@ -107,13 +95,13 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Sampling = facts.sampling(&t, samples)
+		t.Sampling = r.sampling(&t)
 		t.Source = file
-		t.Zero = facts.zero
-		if facts.origin.utc {
+		t.Zero = r.facts.zero
+		if r.db.origin.utc {
 			t.Zero = time.Unix(0, 0).UTC()
 		}
-		t.Environment = facts.environment(&t, p.graphs > 0)
+		t.Environment = r.environment(&t, p.graphs > 0)
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
@@ -179,6 +167,8 @@ type reader struct {
 	groups     map[group]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	chains     map[int64][]nativeFrame
+	facts      facts
+	samples    map[int64][]gpuSample // by GPU
 	// silent counts the launches of processes without a kernel in the recording, by pid.
 	silent map[int64]int
 }

@@ -22,16 +22,13 @@ var ranged = []int64{markEvent, 59, 60, 70, 71, domainCreated, categoryNamed}
 // readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread
 // enclose no calls and are left out, as in NVIDIA's own reports.
 func (r *reader) readRanges() error {
-	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
-		return err
-	}
 	expected := r.db.room(rangeTable)
 	r.groups = make(map[group]rangeName)
 	const longestRange = 4 << 10 // bytes: longer names are cut
 	var digits [20]byte
 	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text",
 		"jsonText", "category"}
-	return r.db.scan(rangeTable, columns, func(row *row) {
+	return r.db.scanNeeded(rangeTable, 4, columns, func(row *row) {
 		kind := row.intOr(2, 0)
 		if !slices.Contains(ranged, kind) {
 			return
