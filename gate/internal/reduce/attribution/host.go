@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -39,10 +40,7 @@ func (h *host) thread(number int32) *thread {
 }
 
 func newHost(t *model.Trace) *host {
-	h := &host{t: t, threads: map[int32]*thread{}}
-	for _, name := range t.CallNames {
-		h.waits = append(h.waits, Synchronises(name))
-	}
+	h := &host{t: t, threads: map[int32]*thread{}, waits: measure.Map(t.CallNames, Synchronises)}
 	ranges := slices.Clone(t.Ranges) // nesting writes to them
 	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 	for number, line := range lines {

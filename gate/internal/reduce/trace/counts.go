@@ -15,14 +15,12 @@ var allocates = input.Pattern(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAl
 
 // reduceCalls writes the numbers of synchronising and of allocating calls in the steady steps, or the run: in all, and
 // by function with the range of most of them. A trace without its calls has none of it.
-func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
+func (c *cut) reduceCalls(run int, roles *roles, t *table) {
 	if c.Calls.Len() == 0 {
 		return
 	}
-	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
-	for i, name := range c.CallNames {
-		waits[i], fills[i] = attribution.Synchronises(name), allocates().MatchString(name)
-	}
+	waits := measure.Map(c.CallNames, attribution.Synchronises)
+	fills := measure.Map(c.CallNames, allocates().MatchString)
 	type sum struct {
 		calls float64
 		in    map[int32]float64 // by path of ranges
@@ -56,26 +54,26 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 		at := model.Launch{API: call.Start, Range: lines[call.Thread].At(call.Start)}
 		s.in[roles.path(roles.rangeOf(at, c.stepOf(call.Start)))]++
 	}
-	t.set(run, measure.Workload, measure.SyncCalls, counted(sync)/per)
-	t.set(run, measure.Workload, measure.Allocations, counted(allocations)/per)
+	t.set(run, measure.Workload, measure.SyncCalls, counted(sync)/c.per())
+	t.set(run, measure.Workload, measure.Allocations, counted(allocations)/c.per())
 	for name, s := range names {
 		subject := measure.Subject{Scope: measure.ScopeCall, Name: c.CallNames[name]}
-		t.set(run, subject, measure.SyncCalls, counted(s.calls)/per).Role = roles.paths.List[heaviest(s.in)]
+		t.set(run, subject, measure.SyncCalls, counted(s.calls)/c.per()).Role = roles.paths.List[heaviest(s.in)]
 	}
 }
 
 // reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many
 // calls left none of anything.
-func (c *cut) reduceLost(run int, per float64, t *table) {
+func (c *cut) reduceLost(run int, t *table) {
 	lost := measure.Sum(c.Lost, func(at int64) float64 { return c.share(at) })
 	if lost > 0 {
-		t.set(run, measure.Workload, measure.LostLaunches, counted(lost)/per)
+		t.set(run, measure.Workload, measure.LostLaunches, counted(lost)/c.per())
 	}
 	if c.Silent == nil {
 		return
 	}
 	silent := measure.Sum(c.Silent, func(x model.Silent) float64 { return c.share(x.Time) * float64(x.Calls) })
-	t.set(run, measure.Workload, measure.SilentCalls, counted(silent)/per)
+	t.set(run, measure.Workload, measure.SilentCalls, counted(silent)/c.per())
 }
 
 // reduceMemory writes the peak of device memory, its ranges, and the memory that each range had requested. Unlike

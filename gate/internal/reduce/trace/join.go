@@ -82,12 +82,8 @@ func add(s, r *model.Session) error {
 		i, ok := at[key{x.Subject, x.Metric.Name}]
 		if !ok {
 			i = len(s.Series)
-			values := make(model.Values, n+1)
-			for j := range values {
-				values[j] = math.NaN()
-			}
 			s.Series = append(s.Series, x)
-			s.Series[i].Values = values
+			s.Series[i].Values = slices.Repeat(model.Values{math.NaN()}, n+1)
 		}
 		if a, b := s.Series[i].Unit(), x.Unit(); !measure.SameUnit(a, b) {
 			return model.Refuse(model.RunsDiffer, "measure every run in the same unit",

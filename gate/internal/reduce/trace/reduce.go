@@ -75,18 +75,16 @@ func (c *cut) reduceRank(run int, t *table) (model.Run, error) {
 
 func (c *cut) reduce(run int, t *table) model.Run {
 	info := model.Run{Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
-	per := 1.0 // steps that the sums are divided by
 	if len(c.steps) > 0 {
 		info.Skipped = c.skip
-		per = float64(len(c.steps) - c.skip)
 	}
 	steps := make(chan attributed, 1)
 	go func() { steps <- c.attribute() }()
 	roles := c.newRoles()
 	sums := c.addUp(roles)
-	c.reduceKernels(run, per, &info, sums.kernels, roles, t)
-	c.reduceLost(run, per, t)
-	c.reduceCalls(run, per, roles, t)
+	c.reduceKernels(run, &info, sums.kernels, roles, t)
+	c.reduceLost(run, t)
+	c.reduceCalls(run, roles, t)
 	c.reduceSections(run, t)
 	c.reducePhases(run, t)
 	c.reduceReplay(run, t)
@@ -94,25 +92,25 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	for name, ns := range sums.inRange {
 		if ns > 0 {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
-			if row := t.set(run, subject, measure.GPUTime, ns/per); len(c.RangeCategories) > 0 {
+			if row := t.set(run, subject, measure.GPUTime, ns/c.per()); len(c.RangeCategories) > 0 {
 				row.Note = c.RangeCategories[name]
 			}
 		}
 	}
 	for device, ns := range sums.onDevice {
 		if len(sums.onDevice) > 1 { // one device alone is the workload
-			t.set(run, measure.Device(device), measure.GPUTime, ns/per)
+			t.set(run, measure.Device(device), measure.GPUTime, ns/c.per())
 		}
 	}
-	c.reduceCopies(run, per, t)
+	c.reduceCopies(run, t)
 	c.reduceMessages(run, t)
 	c.reduceSteps(run, <-steps, t)
 	return info
 }
 
-func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []kernelSum, roles *roles, t *table) {
-	var all, unsteady float64
-	var count, smalls float64
+func (c *cut) reduceKernels(run int, info *model.Run, kernels []kernelSum, roles *roles, t *table) {
+	var all, unsteady, count, smalls float64
+	per := c.per()
 	for i := range kernels {
 		k, kernel := &kernels[i], &c.Kernels[i]
 		if len(k.times) == 0 {
@@ -200,7 +198,7 @@ func (c *cut) reduceOrder(run int, kernels []kernelSum, t *table) {
 }
 
 // reduceCopies writes the samples of copies and memsets, kind by kind.
-func (c *cut) reduceCopies(run int, per float64, t *table) {
+func (c *cut) reduceCopies(run int, t *table) {
 	type sums struct {
 		ns, bytes, count float64
 		between          map[string]float64 // bytes by the kinds of memory at both ends
@@ -233,14 +231,14 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		k.between[between] += n * float64(x.Bytes)
 	}
 	if told {
-		t.set(run, measure.Workload, measure.PageableBytes, counted(pageable)/per)
+		t.set(run, measure.Workload, measure.PageableBytes, counted(pageable)/c.per())
 	}
 	for kind, k := range kinds {
 		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
 		note := heaviest(k.between)
-		t.set(run, subject, measure.CopyTime, k.ns/per).Note = note
-		t.set(run, subject, measure.CopyBytes, counted(k.bytes)/per).Note = note
-		t.set(run, subject, measure.Copies, counted(k.count)/per).Note = note
+		t.set(run, subject, measure.CopyTime, k.ns/c.per()).Note = note
+		t.set(run, subject, measure.CopyBytes, counted(k.bytes)/c.per()).Note = note
+		t.set(run, subject, measure.Copies, counted(k.count)/c.per()).Note = note
 	}
 }
 
@@ -290,10 +288,7 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 	k := key{subject, metric.Name}
 	row := t.rows[k]
 	if row == nil {
-		row = &model.Series{Subject: subject, Metric: metric, Values: make(model.Values, t.runs)}
-		for i := range row.Values {
-			row.Values[i] = math.NaN()
-		}
+		row = &model.Series{Subject: subject, Metric: metric, Values: slices.Repeat(model.Values{math.NaN()}, t.runs)}
 		t.rows[k] = row
 	}
 	if metric.Unit == "ns" && !t.exact {

@@ -79,10 +79,7 @@ func (c *cut) newReplay() *replay {
 		return nil
 	}
 	ops := c.opsIn(span, r.before)
-	waits := make([]bool, len(c.CallNames)) // the names are matched once, the calls are many
-	for i, name := range c.CallNames {
-		waits[i] = attribution.Synchronises(name)
-	}
+	waits := measure.Map(c.CallNames, attribution.Synchronises) // the names are matched once, the calls are many
 	at := 0
 	for i, s := range steps {
 		var of []replayed

@@ -235,10 +235,6 @@ func (c *cut) reduceSections(run int, t *table) {
 		}
 	}
 	if len(c.steps) == 0 && len(c.launches) > 0 {
-		start, end := int64(math.MaxInt64), c.End()
-		for i := range c.launches {
-			start, end = min(start, c.launches[i].Start), max(end, c.launches[i].End)
-		}
-		t.set(run, measure.Workload, measure.RunTime, float64(end-start))
+		t.set(run, measure.Workload, measure.RunTime, float64(c.End()-c.launches[0].Start))
 	}
 }

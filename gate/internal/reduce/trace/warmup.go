@@ -49,13 +49,10 @@ func skipWarmup(cuts []*cut, o Options) error {
 	if o.Warmup != Auto {
 		skip, _ := strconv.Atoi(o.Warmup) // 0 of a capture
 		for _, c := range cuts {
-			n := len(c.steps)
-			if n > 0 && skip >= n {
+			if n := len(c.steps); n > 0 && skip >= n {
 				return model.Refuse(model.LongWarmup, "leave out fewer, or let the workload run longer",
 					"%s: a warm-up of %d steps leaves none of the %d", c.file(), skip, n)
 			}
-		}
-		for _, c := range cuts {
 			c.skip = skip
 		}
 		return nil
