@@ -87,7 +87,7 @@ func Workload(dir string) string {
 		if err != nil {
 			continue
 		}
-		e, _ := decodeEntry(at, base, text, decodeFirst)
+		e, _ := decodeEntry(at, base, text, bodies)
 		if e.Workload != "" && filepath.Dir(Dir("", e.Workload, "x")) == name {
 			return e.Workload
 		}

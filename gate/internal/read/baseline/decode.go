@@ -52,8 +52,7 @@ func contentHash(text []byte) string {
 }
 
 // decodeEntry checks the name and the hash of a file and decodes it.
-func decodeEntry(dir, name string, text []byte,
-	decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
+func decodeEntry(dir, name string, text []byte, lacks lack) (e Entry, err error) {
 	file := filepath.Join(dir, name)
 	form := fileForm().FindStringSubmatch(name)
 	if form == nil {
@@ -62,7 +61,7 @@ func decodeEntry(dir, name string, text []byte,
 	}
 	// The hash is checked before the rows, so that an edited file is named as such.
 	if sum := contentHash(text); sum == form[2] {
-		e, err = decode(file, text)
+		e, err = decode(file, text, lacks)
 	} else {
 		err = fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; "+
 			"restore it from version control; what was measured anew is recorded into a file of its own", file, sum)
@@ -79,7 +78,7 @@ func decodeEntry(dir, name string, text []byte,
 	return e, err
 }
 
-// decodeFirst decodes the rows about the whole session, which come first, and unless it was recorded those of subjects.
+// decodeFirst decodes the rows about the whole session, which come first.
 func decodeFirst(file string, text []byte) (Entry, error) {
 	end := 0
 	for line := range bytes.Lines(text) {
@@ -89,24 +88,24 @@ func decodeFirst(file string, text []byte) (Entry, error) {
 		end += len(line)
 	}
 	rows, err := table(file, text[:end], nil)
-	if err == nil {
-		e, err := decodeHead(file, rows)
-		if err == nil && e.Kind() == recorded {
-			e.lacks = bodies
-			return e, nil
-		}
+	if err != nil {
+		return Entry{}, err
 	}
-	return decodeRows(file, text)
+	return decodeHead(file, rows)
 }
 
 // spareRows are the memory of rows that are decoded.
 var spareRows = sync.Pool{New: func() any { return new([]placed) }}
 
-func decodeRows(file string, text []byte) (Entry, error) { return decode(file, text, nothing) }
-
-func decodeDrifts(file string, text []byte) (Entry, error) { return decode(file, text, details) }
-
+// decode decodes a file but for what the entry may lack: the bodies only of a recorded session.
 func decode(file string, text []byte, lacks lack) (Entry, error) {
+	if lacks == bodies {
+		if e, err := decodeFirst(file, text); err == nil && e.Kind() == recorded {
+			e.lacks = bodies
+			return e, nil
+		}
+		lacks = nothing
+	}
 	spare := spareRows.Get().(*[]placed)
 	defer spareRows.Put(spare)
 	rows, err := table(file, text, *spare)
@@ -270,7 +269,8 @@ func (r *row) subject(c *cells) measure.Subject {
 	if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
 		s.Scope = measure.Scopes[at] // without the text of the file
 	} else {
-		c.fail("scope", "%q is none of %s", r.Scope, scopes())
+		all := measure.Map(measure.Scopes, func(s measure.Scope) string { return string(s) })
+		c.fail("scope", "%q is none of %s", r.Scope, strings.Join(all, ", "))
 	}
 	return s
 }
@@ -290,10 +290,6 @@ func (e *Entry) complete(file string, rows []placed) error {
 		return fmt.Errorf("%s:1: %w", file, err)
 	}
 	return nil
-}
-
-func scopes() string {
-	return strings.Join(measure.Map(measure.Scopes, func(s measure.Scope) string { return string(s) }), ", ")
 }
 
 // series is the metric of a subject in a row, with a value for each run. known are metrics of rows before.

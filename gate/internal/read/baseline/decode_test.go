@@ -71,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			got, err := decodeEntry("dir", name, text, decodeRows)
+			got, err := decodeEntry("dir", name, text, nothing)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestImmutable(t *testing.T) {
 		"CRLF": func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
 		"BOM":  func(s string) string { return "\uFEFF" + s },
 	} {
-		if _, err := decodeEntry(dir, name, []byte(change(string(text))), decodeRows); err != nil {
+		if _, err := decodeEntry(dir, name, []byte(change(string(text))), nothing); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -165,12 +165,12 @@ func TestImmutable(t *testing.T) {
 		{"column", edit("scope,", "skope,"), `:1: the columns are not scope, subject, key`},
 	} {
 		changed := c.change(string(text))
-		if _, err := decodeEntry(dir, name, []byte(changed), decodeRows); err == nil ||
+		if _, err := decodeEntry(dir, name, []byte(changed), nothing); err == nil ||
 			!strings.Contains(err.Error(), ":1: the file was changed after it was written: its contents hash to ") &&
 				c.what != "a conflict" {
 			t.Errorf("%s, under the old name: %v", c.what, err)
 		}
-		_, err := decodeEntry(dir, "20261121T0151-"+contentHash([]byte(changed))+suffix, []byte(changed), decodeRows)
+		_, err := decodeEntry(dir, "20261121T0151-"+contentHash([]byte(changed))+suffix, []byte(changed), nothing)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), dir) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
@@ -258,7 +258,7 @@ func TestCollision(t *testing.T) {
 	if err != nil || string(a) != string(b) {
 		t.Errorf("order matters: %v\n%s\n%s", err, a, b)
 	}
-	got, err := decodeRows("file", a)
+	got, err := decode("file", a, nothing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,12 +278,12 @@ func TestOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decodeRows("file", text)
+	got, err := decode("file", text, nothing)
 	if err != nil || !slices.Equal(got.Operations, e.Operations) {
 		t.Errorf("%+v, %v", got.Operations, err)
 	}
 	bad := strings.Replace(string(text), "<lambda>,µ", "x,µ", 1)
-	if _, err := decodeRows("file", []byte(strings.Replace(bad, ",7,,", ",seven,,", 1))); err == nil {
+	if _, err := decode("file", []byte(strings.Replace(bad, ",7,,", ",seven,,", 1)), nothing); err == nil {
 		t.Error("a line that is no number is read")
 	}
 }
@@ -300,7 +300,7 @@ func FuzzFile(f *testing.F) {
 	_, text, _ := encodeEntry(&Entry{Session: model.Session{Reason: "x"}, Removes: "a-1"})
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := decodeRows("file", text)
+		got, err := decode("file", text, nothing)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "file") {
 				t.Fatalf("error without place: %v", err)
@@ -311,7 +311,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("accepted, but cannot be written: %v", err)
 		}
-		back, err := decodeRows("file", again)
+		back, err := decode("file", again, nothing)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 		return "", nil, err
 	}
 	// A row that could not be read back must not be written.
-	if _, err := decodeRows("session", b.Bytes()); err != nil {
+	if _, err := decode("session", b.Bytes(), nothing); err != nil {
 		return "", nil, fmt.Errorf("this session cannot be stored: %w", err)
 	}
 	return nameOf(e, b.Bytes()), b.Bytes(), nil

@@ -64,7 +64,7 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 		name := listed[i].Name()
 		text, err := read(buffer, dir, name, maxFile)
 		if err == nil {
-			b.Entries[i], err = decodeEntry(dir, name, text, decodeFirst)
+			b.Entries[i], err = decodeEntry(dir, name, text, bodies)
 		}
 		return err
 	}); err != nil {
@@ -206,11 +206,7 @@ func (b *Baseline) read(may []lack) error {
 			if err != nil {
 				return err
 			}
-			decode := decodeRows
-			if may[i] == details {
-				decode = decodeDrifts
-			}
-			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decode)
+			all, err := decodeEntry(b.Dir, e.ID+suffix, text, may[i])
 			if err != nil {
 				return err
 			}

@@ -246,17 +246,24 @@ func (b *Baseline) InEffect() []model.Session {
 // SinceAnchor is every session since the last anchor, replaced or not, the oldest first, for measuring drift. It begins
 // with the anchor's state: the newest whole session then, with its accepted changes; else with the oldest.
 func (b *Baseline) SinceAnchor() []model.Session {
-	s, last := b.state(), b.anchor()
 	var out []model.Session
+	last := b.anchor()
 	if last >= 0 {
 		out = newestState((&Baseline{Dir: b.Dir, Entries: b.Entries[:last+1]}).InEffect())
 	}
-	for i := last + 1; i < len(b.Entries); i++ {
+	out = append(out, b.since(last+1)...)
+	measure.Sort(out, byAge)
+	return out
+}
+
+// since are the sessions from an entry on that nothing takes back.
+func (b *Baseline) since(from int) (out []model.Session) {
+	s := b.state()
+	for i := from; i < len(b.Entries); i++ {
 		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
 			out = append(out, e.Session)
 		}
 	}
-	measure.Sort(out, byAge)
 	return out
 }
 
@@ -271,9 +278,7 @@ func (b *Baseline) anchor() int {
 
 // Known are the names of all files, and of the last anchor, "" where there is none.
 func (b *Baseline) Known() (files []string, anchor string) {
-	for i := range b.Entries {
-		files = append(files, b.Entries[i].ID)
-	}
+	files = measure.Map(b.Entries, func(e Entry) string { return e.ID })
 	if last := b.anchor(); last >= 0 {
 		anchor = files[last]
 	}
@@ -304,29 +309,18 @@ func (b *Baseline) Restore(files []string, anchor string) error {
 
 // newestState leaves out, of sessions in order of age, whole ones before the newest of their profiler.
 func newestState(sessions []model.Session) []model.Session {
-	newest := map[model.Profiler]int{}
-	for i := range sessions {
-		if !sessions[i].Accepted {
-			newest[sessions[i].Profiler()] = i
+	newest := map[model.Profiler]string{} // by ID
+	for _, s := range sessions {
+		if !s.Accepted {
+			newest[s.Profiler()] = s.ID
 		}
 	}
-	var out []model.Session
-	for i := range sessions {
-		if sessions[i].Accepted || newest[sessions[i].Profiler()] == i {
-			out = append(out, sessions[i])
-		}
-	}
-	return out
+	return slices.DeleteFunc(sessions, func(s model.Session) bool { return !s.Accepted && newest[s.Profiler()] != s.ID })
 }
 
 // All is every session that nothing takes back, whether another replaces it or not, the oldest first.
-func (b *Baseline) All() (out []model.Session) {
-	s := b.state()
-	for i := range b.Entries {
-		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
-			out = append(out, e.Session)
-		}
-	}
+func (b *Baseline) All() []model.Session {
+	out := b.since(0)
 	measure.Sort(out, byAge)
 	return out
 }
