@@ -64,12 +64,12 @@ func TestReadJobs(t *testing.T) {
 func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 	const recordings = "../../../testdata/h200/"
 	dir := t.TempDir()
-	export, called := rank.ExportFile(dir, jobOf(0), 0), "the profile of rank 0 of run 1 of 1"
+	export, called := rank.File(dir, jobOf(0), 0, rank.ExportFile), "the profile of rank 0 of run 1 of 1"
 	copyFile(t, recordings+name, export)
 	want, wantErr := nsysrun.Nsys{}.Read(t.Context(), export, called)
 	if packed {
 		from := export
-		export = rank.FragmentFile(dir, jobOf(0), 0)
+		export = rank.File(dir, jobOf(0), 0, rank.FragmentFile)
 		if wantErr == nil {
 			data, err := rank.Fragment(slices.Clone(want), trace.Options{Step: trace.NoStep})
 			if err == nil {
@@ -85,7 +85,7 @@ func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 		os.Remove(from)
 	}
 	status := `{"format":"nsgate.rank/1","rank":0,"size":1,"profiled":true,"done":true}`
-	if err := os.WriteFile(rank.StatusFile(dir, jobOf(0), 0), []byte(status), 0o600); err != nil {
+	if err := os.WriteFile(rank.File(dir, jobOf(0), 0, rank.StatusFile), []byte(status), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("reader", dir)

@@ -293,9 +293,9 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 		}
 		for _, l := range statuses {
 			if l.Profiled {
-				x := gatheredExport{File: rank.ExportFile(private.Joined, jobOf(i), l.Rank), Run: i, Rank: l.Rank,
-					Name: fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(runs))}
-				fragment := rank.FragmentFile(private.Joined, jobOf(i), l.Rank)
+				x := gatheredExport{File: rank.File(private.Joined, jobOf(i), l.Rank, rank.ExportFile),
+					Run: i, Rank: l.Rank, Name: fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(runs))}
+				fragment := rank.File(private.Joined, jobOf(i), l.Rank, rank.FragmentFile)
 				if _, err := os.Lstat(fragment); err == nil {
 					x.File, x.Fragment = fragment, true
 				}

@@ -216,10 +216,7 @@ func uniform(groups []group) bool {
 
 // disjoint reports whether no rank is in two groups, which then may be parts of one job.
 func disjoint(groups []group) bool {
-	var all []int
-	for _, g := range groups {
-		all = append(all, g.ranks()...)
-	}
+	all := slices.Concat(measure.Map(groups, group.ranks)...)
 	slices.Sort(all)
 	return len(slices.Compact(slices.Clone(all))) == len(all)
 }
@@ -292,7 +289,7 @@ func (x *rankStatuses) take(name string) bool {
 
 // job is the name of the files of its job.
 func (l *rankStatus) job() string {
-	return strings.TrimSuffix(filepath.Base(l.file), fmt.Sprintf(".rank%d.json", l.Rank))
+	return strings.TrimSuffix(filepath.Base(l.file), rank.File("", "", l.Rank, rank.StatusFile))
 }
 
 // check refuses jobs with a failed or missing rank.

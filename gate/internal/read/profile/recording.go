@@ -84,29 +84,27 @@ func (r *Recording) GPU() string {
 
 // pure refuses a recording of several profilers or GPUs, which time the same kernel differently.
 func (r *Recording) pure() error {
-	var names model.Interned[string]
+	var profilers, gpus []string
 	for i := range r.Traces {
-		names.Of(string(r.Traces[i].Profiler()))
-	}
-	for i := range r.Summaries {
-		names.Of(string(r.Summaries[i].Profiler()))
-	}
-	if len(r.Counters) > 0 {
-		names.Of(string(model.Counting))
-	}
-	if len(names.List) > 1 {
-		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
-			"%s mixes what %s measured", r.Source, strings.Join(names.List, " and "))
-	}
-	names = model.Interned[string]{}
-	for i := range r.Traces {
-		if t := &r.Traces[i]; t.Job == "" && t.World == 0 && t.GPU != "" { // a job may have ranks on several
-			names.Of(t.GPU)
+		t := &r.Traces[i]
+		profilers = measure.Once(profilers, string(t.Profiler()))
+		if t.Job == "" && t.World == 0 && t.GPU != "" { // a job may have ranks on several
+			gpus = measure.Once(gpus, t.GPU)
 		}
 	}
-	if len(names.List) > 1 {
+	for i := range r.Summaries {
+		profilers = measure.Once(profilers, string(r.Summaries[i].Profiler()))
+	}
+	if len(r.Counters) > 0 {
+		profilers = measure.Once(profilers, string(model.Counting))
+	}
+	switch {
+	case len(profilers) > 1:
+		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
+			"%s mixes what %s measured", r.Source, strings.Join(profilers, " and "))
+	case len(gpus) > 1:
 		return model.Refuse(model.OtherGPU, "put the recordings of each GPU into a directory of its own",
-			"%s mixes recordings of %s", r.Source, strings.Join(names.List, " and "))
+			"%s mixes recordings of %s", r.Source, strings.Join(gpus, " and "))
 	}
 	return nil
 }

@@ -59,8 +59,7 @@ var languages = map[string]func([]byte, func(name string, line int, defined bool
 // elsewhere are directories of generated or foreign code.
 var elsewhere = map[string]bool{
 	"node_modules": true, "vendor": true, "third_party": true, "3rdparty": true, "external": true, "build": true,
-	"dist": true,
-	"out":  true, "target": true, "venv": true, "__pycache__": true, "site-packages": true,
+	"dist": true, "out": true, "target": true, "venv": true, "__pycache__": true, "site-packages": true,
 }
 
 // find searches a repository for all kernels. Unreadable files are left out.

@@ -37,7 +37,7 @@ func TestPlantedOrder(t *testing.T) {
 			}
 			r := &rank{Options: Options{Gather: dir, Job: job}, status: Status{Format: statusFormat}}
 			err := r.arrive()
-			_, left := os.Stat(StatusFile(dir, job, 0))
+			_, left := os.Stat(File(dir, job, 0, StatusFile))
 			if x.says == "" {
 				if err != nil || left != nil || r.Exe != "/planted/nsys" {
 					t.Errorf("%v, %v, %+v", err, left, r.Order)

@@ -97,7 +97,7 @@ func (r *rank) arrive() error {
 	} else if err != nil || !info.IsDir() {
 		return fmt.Errorf("the gather directory %s is no directory that can be used here: %v", r.Gather, err)
 	}
-	name := StatusFile(r.Gather, r.Job, r.status.Rank)
+	name := File(r.Gather, r.Job, r.status.Rank, StatusFile)
 	var err error
 	if r.file, err = output.New(name); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove "+

@@ -190,13 +190,19 @@ func (r *rank) leave(by profiler.Profiler, exe, report, private string) error {
 	if err != nil {
 		return err
 	}
-	to := ExportFile(r.Gather, r.Job, r.status.Rank)
-	write := func(w io.Writer) error { return copyTo(w, export) }
-	if fragment := r.fragment(limited, by, export); fragment != nil {
-		to = FragmentFile(r.Gather, r.Job, r.status.Rank)
-		write = func(w io.Writer) error { _, err := w.Write(fragment); return err }
+	suffix, write := ExportFile, func(w io.Writer) error {
+		in, err := input.Open(export)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		_, err = io.Copy(w, in)
+		return err
 	}
-	if err := output.Whole(to, 0o600, write); err != nil {
+	if fragment := r.fragment(limited, by, export); fragment != nil {
+		suffix, write = FragmentFile, func(w io.Writer) error { _, err := w.Write(fragment); return err }
+	}
+	if err := output.Whole(File(r.Gather, r.Job, r.status.Rank, suffix), 0o600, write); err != nil {
 		return model.Refuse(model.Gather, "make room there, or choose another",
 			"its export cannot be written to the gather directory: %s", proc.Cause(err))
 	}
@@ -217,16 +223,6 @@ func (r *rank) fragment(ctx context.Context, by profiler.Profiler, export string
 		return nil
 	}
 	return out
-}
-
-func copyTo(out io.Writer, from string) error {
-	in, err := input.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	_, err = io.Copy(out, in)
-	return err
 }
 
 // because is a profiler's own error message, as the end of a sentence.

@@ -33,13 +33,15 @@ type Identity struct {
 
 // launchers are the variables of launchers with the rank of a process, the innermost launcher first: torchrun may run
 // below mpirun, and mpirun below srun.
-var launchers = []struct{ rank, size string }{
+var launchers = []launcher{
 	{"RANK", "WORLD_SIZE"}, // torchrun
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
 	{"PMI_RANK", "PMI_SIZE"}, // MPICH, Intel MPI
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
+
+type launcher struct{ rank, size string }
 
 // Identify finds the rank of this process from the variables of its launcher.
 func Identify(getenv func(string) string) (Identity, error) {
@@ -49,9 +51,7 @@ func Identify(getenv func(string) string) (Identity, error) {
 		}
 		return otherwise
 	}
-	var names []string
 	for _, l := range launchers {
-		names = append(names, l.rank)
 		rank := number(l.rank, -1)
 		if rank < 0 || l.rank == "RANK" && getenv(l.size) == "" { // a name that others use too
 			continue
@@ -59,13 +59,12 @@ func Identify(getenv func(string) string) (Identity, error) {
 		return Identity{rank, number(l.size, 0)}, nil
 	}
 	if getenv("RANK") != "" {
-		return Identity{},
-			fmt.Errorf("RANK is set, and WORLD_SIZE, by which it is a launcher's, is not: set both, or start nsgate " +
-				"rank with srun, mpirun or torchrun")
+		return Identity{}, errors.New("RANK is set, and WORLD_SIZE, by which it is a launcher's, is not: set both, " +
+			"or start nsgate rank with srun, mpirun or torchrun")
 	}
-	return Identity{},
-		fmt.Errorf("no launcher says which rank this is: none of %s is set; start nsgate rank with srun, mpirun or "+
-			"torchrun, or set RANK and WORLD_SIZE", strings.Join(names, ", "))
+	names := measure.Map(launchers, func(l launcher) string { return l.rank })
+	return Identity{}, fmt.Errorf("no launcher says which rank this is: none of %s is set; start nsgate rank with "+
+		"srun, mpirun or torchrun, or set RANK and WORLD_SIZE", strings.Join(names, ", "))
 }
 
 // Order holds the instructions for the ranks of a job.
@@ -122,22 +121,15 @@ const reserved = 4096
 
 var jobName = input.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// OrderFile, StatusFile and ExportFile are the files of a job in its directory.
+// OrderFile is the file with the order of a job in its directory.
 func OrderFile(dir, job string) string { return filepath.Join(dir, job+".job.json") }
 
-// StatusFile is the file with the status of a rank.
-func StatusFile(dir, job string, rank int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
-}
+// The suffixes of what a rank leaves: its status, the export of its recording, and the fragment in place of that.
+const StatusFile, ExportFile, FragmentFile = ".json", ".sqlite", ".trace"
 
-// ExportFile is the export of a rank's recording.
-func ExportFile(dir, job string, rank int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.sqlite", job, rank))
-}
-
-// FragmentFile is the fragment in its place.
-func FragmentFile(dir, job string, rank int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.trace", job, rank))
+// File is a file of a rank of a job, by its suffix.
+func File(dir, job string, rank int, suffix string) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.rank%d%s", job, rank, suffix))
 }
 
 // Write lays an order where the ranks of a job look for it.
@@ -258,15 +250,14 @@ func Gathered(dir, job string) ([]Status, error) {
 		if !ok {
 			continue
 		}
-		files := []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank), FragmentFile(dir, job, l.Rank)}
-		for _, name := range files {
+		for _, name := range []string{filepath.Join(dir, e.Name()), File(dir, job, l.Rank, ExportFile),
+			File(dir, job, l.Rank, FragmentFile)} {
 			if err := foreign(name, trusted); err != nil {
 				return nil, err
 			}
 			if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return nil,
-					fmt.Errorf("%s was put there by another user: choose a gather directory that only you can write",
-						name)
+				return nil, fmt.Errorf("%s was put there by another user: choose a gather directory that only you "+
+					"can write", name)
 			}
 		}
 		out = append(out, l)

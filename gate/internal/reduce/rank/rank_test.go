@@ -46,7 +46,7 @@ func getenv(vars string) func(string) string {
 // The final status of a rank, of any length, has the room of its first status.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.Create(StatusFile(dir, "run.000", 1))
+	f, err := os.Create(File(dir, "run.000", 1, StatusFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestLeft(t *testing.T) {
 func TestGatheredOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	l := Status{Format: statusFormat, Identity: Identity{Rank: 1, Size: 2}}
-	f, err := os.Create(StatusFile(dir, "run.000", 1))
+	f, err := os.Create(File(dir, "run.000", 1, StatusFile))
 	if err == nil {
 		err = l.write(f)
 	}
@@ -83,7 +83,7 @@ func TestGatheredOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	export := ExportFile(dir, "run.000", 1)
+	export := File(dir, "run.000", 1, ExportFile)
 	if err := os.Symlink(f.Name(), export); err != nil {
 		t.Fatal(err)
 	}
