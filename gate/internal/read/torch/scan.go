@@ -60,10 +60,9 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 		case key.String() != "traceEvents":
 			return fact(key.String())
 		case events:
-			return model.Refuse(model.Damaged, exportAgain,
-				"%s, near byte %d: there is a second list of events", s.source, at)
+			return s.near(at, model.Damaged, exportAgain, "there is a second list of events")
 		case s.json.PeekKind() != '[' && s.json.PeekKind() != jsontext.KindInvalid:
-			return model.Refuse(model.Damaged, exportAgain, "%s, near byte %d: traceEvents is no list", s.source, at)
+			return s.near(at, model.Damaged, exportAgain, "traceEvents is no list")
 		}
 		events = true
 		return list()
@@ -108,8 +107,7 @@ func (s *scanner) end() error {
 	case s.failed != nil:
 		return s.source.broken(s.failed)
 	case err != io.EOF:
-		return model.Refuse(model.Damaged, "give every trace a file of its own",
-			"%s, near byte %d: something follows the end of the trace", s.source, at)
+		return s.near(at, model.Damaged, "give every trace a file of its own", "something follows the end of the trace")
 	}
 	return nil
 }
@@ -126,15 +124,15 @@ func (s *scanner) broken(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), !errors.As(err, &syntax):
 		return s.source.broken(io.EOF)
 	}
-	return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
-		"%s, near byte %d: the file is no JSON: %s", s.source, syntax.ByteOffset, syntax.Err)
+	return s.near(syntax.ByteOffset, model.Damaged, exportAgain+", or see who edited it", "the file is no JSON: %s",
+		syntax.Err)
 }
 
 // Read gives the text of the file, mended.
 func (s *scanner) Read(p []byte) (int, error) {
 	if at := s.json.InputOffset(); s.given-at > longest {
-		s.failed = model.Refuse(model.TooLarge, exportAgain,
-			"%s, near byte %d: a value, or the white space before it, is longer than %d MB", s.source, at, longest>>20)
+		s.failed = s.near(at, model.TooLarge, exportAgain,
+			"a value, or the white space before it, is longer than %d MB", longest>>20)
 		return 0, s.failed
 	}
 	if len(s.rest) == 0 {

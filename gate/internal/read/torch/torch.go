@@ -163,6 +163,11 @@ func (s source) broken(err error) error {
 	return fmt.Errorf("%s: %w", s, err)
 }
 
+// near is the refusal of a file for what stands at a byte of it.
+func (s source) near(at int64, kind model.Kind, next, format string, args ...any) error {
+	return model.Refuse(kind, next, "%s, near byte %d: %s", s, at, fmt.Sprintf(format, args...))
+}
+
 // largestFile is how many bytes of a file are read at most, unpacked.
 const largestFile = 8 << 30
 

@@ -80,9 +80,8 @@ type call struct {
 func (t *trace) add(text []byte) error {
 	e := &t.event
 	if !e.read(text) {
-		return model.Refuse(model.BadValue, exportAgain,
-			"%s, near byte %d: there is something among the events that is no event, or an event without proper args",
-			t.source, t.begin)
+		return t.near(t.begin, model.BadValue, exportAgain,
+			"there is something among the events that is no event, or an event without proper args")
 	}
 	t.known = t.known || e.kind != other
 	complete := string(e.Ph) == `"X"`
@@ -94,8 +93,7 @@ func (t *trace) add(text []byte) error {
 		case `"s"`, `"t"`, `"f"`, `"M"`, `"i"`, `"I"`, `"C"`: // arrows, labels, marks and counters
 			return nil
 		}
-		return model.Refuse(model.BadValue, exportAgain,
-			"%s, near byte %d: work of the GPU is not given as a complete event (ph X)", t.source, t.begin)
+		return t.near(t.begin, model.BadValue, exportAgain, "work of the GPU is not given as a complete event (ph X)")
 	case callEvent:
 		if complete {
 			return t.addCall(e)
@@ -116,20 +114,16 @@ func (t *trace) addWork(e *event) error {
 	what := [...]string{kernelEvent: "kernel", copyEvent: "copy", setEvent: "memset"}[e.kind]
 	start, pointed, ok := decimal(e.Ts, microsecond)
 	if !ok {
-		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: a %s has no time (ts)", t.source, t.begin,
-			what)
+		return t.near(t.begin, model.BadValue, exportAgain, "a %s has no time (ts)", what)
 	}
 	duration, pointed2, ok := decimal(e.Dur, microsecond)
 	switch {
 	case !ok:
-		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: a %s has no duration (dur)", t.source,
-			t.begin, what)
+		return t.near(t.begin, model.BadValue, exportAgain, "a %s has no duration (dur)", what)
 	case duration < 0:
-		return model.Refuse(model.BadValue, profileAgain, "%s, near byte %d: a %s lasts %v µs", t.source, t.begin, what,
-			float64(duration)/1000)
+		return t.near(t.begin, model.BadValue, profileAgain, "a %s lasts %v µs", what, float64(duration)/1000)
 	case start < 0:
-		return model.Refuse(model.BadValue, profileAgain, "%s, near byte %d: a %s starts at %v µs", t.source, t.begin,
-			what, float64(start)/1000)
+		return t.near(t.begin, model.BadValue, profileAgain, "a %s starts at %v µs", what, float64(start)/1000)
 	}
 	t.fractional = t.fractional || pointed || pointed2
 	id, device := integerOr(e.Args.Correlation, 0), small(e.Args.Device, e.Pid)
@@ -178,8 +172,7 @@ func (t *trace) extent(what string, b jsontext.Value) (measure.Dim3, error) {
 	}
 	var v []uint32
 	if json.Unmarshal(b, &v) != nil || len(v) != 3 {
-		return d, model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source,
-			t.begin, what)
+		return d, t.near(t.begin, model.BadValue, exportAgain, "the %s of a kernel is none", what)
 	}
 	d = measure.Dim3{X: v[0], Y: v[1], Z: v[2]}
 	const most = 1 << 12
@@ -313,8 +306,7 @@ func (t *trace) readDevices(value []byte) error {
 		AMD  jsontext.Value `json:"maxSharedMemoryPerMultiProcessor"`
 	}
 	if json.Unmarshal(value, &devices, lenient) != nil {
-		return model.Refuse(model.Damaged, exportAgain,
-			"%s, near byte %d: deviceProperties is no list of GPUs", t.source, t.begin)
+		return t.near(t.begin, model.Damaged, exportAgain, "deviceProperties is no list of GPUs")
 	}
 	t.gpus = make(map[int32]string)
 	for i, d := range devices {
