@@ -48,7 +48,7 @@ var layout = map[string]struct {
 	"gate/internal/reduce/locate":      {0, nil},
 	"gate/internal/read/sqlitepage":    {0, nil},
 	"gate/internal/read/nsys":          {2, nil},
-	"gate/internal/read/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
+	"gate/internal/read/nsysstats":     {2, nil},
 	"gate/internal/read/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
 	"gate/internal/read/torch":         {2, []string{"github.com/go-json-experiment/json"}},
 	"gate/internal/read/bench":         {3, []string{"github.com/go-json-experiment/json"}},

@@ -8,18 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// sumColumns are the columns of a summary.
-type sumColumns struct {
-	Share column `csv:"time"`
-	Total column `csv:"total"`
-	Count column `csv:"count"`
-	Mean  column `csv:"avg"`
-	Least column `csv:"min"`
-	Mid   column `csv:"med"`
-	Most  column `csv:"max"`
-	Name  column `csv:"name"`
-}
-
 // sum is one line of a summary in ns or bytes.
 type sum struct {
 	subject     measure.Subject // a kernel, or the copies of one kind
@@ -32,16 +20,16 @@ type sum struct {
 func (t *table) readSums() ([]sum, error) {
 	var sums []sum
 	var percent, slack, total float64
-	err := each(t, func(r *sumColumns) error {
-		text, share, all := strings.Clone(t.text(r.Name)), t.number(r.Share), t.number(r.Total)
-		factor := t.factor["total"]
-		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor), count: t.value("count", r.Count, busiest)}
-		t.value("total", r.Total, largest)
-		t.value("time", r.Share, 1000)
-		t.value("avg", r.Mean, largest)
-		t.value("min", r.Least, largest)
-		t.value("med", r.Mid, largest)
-		t.value("max", r.Most, largest)
+	err := t.each(func() error {
+		text, share := strings.Clone(t.text(t.find("name"))), t.number(t.find("time"))
+		all, factor := t.number(t.find("total")), t.factor["total"]
+		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor),
+			count: t.value("count", t.find("count"), busiest)}
+		t.value("total", t.find("total"), largest)
+		t.value("time", t.find("time"), 1000)
+		for _, name := range []string{"avg", "min", "med", "max"} {
+			t.value(name, t.find(name), largest)
+		}
 		if err := t.checkName(text); err != nil {
 			return err
 		}
@@ -53,9 +41,9 @@ func (t *table) readSums() ([]sum, error) {
 		case s.count == 0:
 			return model.Refuse(model.BadValue, again, "%s: %s was launched 0 times", place(t.file, t.at),
 				measure.Quote(text))
-		case t.contradiction(r) != "":
+		case t.contradiction() != "":
 			return model.Refuse(model.BadValue, again, "%s: %s: the row contradicts itself",
-				place(t.file, t.at), t.contradiction(r))
+				place(t.file, t.at), t.contradiction())
 		case t.kind != kernSum && !copied:
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset",
 				place(t.file, t.at), measure.Quote(t.titles["name"]), measure.Quote(text))
@@ -82,12 +70,9 @@ func (t *table) readSums() ([]sum, error) {
 }
 
 // contradiction names cells of a row that cannot be of one table, apart from rounding; "" for none.
-func (t *table) contradiction(r *sumColumns) string {
-	printed := map[string]column{
-		"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most,
-	}
+func (t *table) contradiction() string {
 	of := func(column string) (value, slack float64, quoted string) {
-		n := t.number(printed[column])
+		n := t.number(t.find(column))
 		value = n.Float(t.factor[column])
 		return value, n.Step(t.factor[column]) + 1e-9*value, t.titles[column] + " " + n.text
 	}

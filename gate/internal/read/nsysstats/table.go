@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gocarina/gocsv"
-
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -172,31 +170,22 @@ type scale struct {
 // column is the number of a column from 1, 0 where the table has none of that name.
 type column int
 
-// each gives the rows of a table one by one, with the places of the columns that the struct Columns names. Names whose
-// quotes are not doubled, as nsys writes them, are read as they are.
-func each[Columns any](t *table, do func(*Columns) error) error {
+// find is the column of a name.
+func (t *table) find(name string) column { return column(slices.Index(t.columns, name) + 1) }
+
+// each reads the rows of a table one by one. Names whose quotes are not doubled, as nsys writes them, are read as they
+// are.
+func (t *table) each(do func() error) (err error) {
 	t.digest.SetSeed(seed)
-	const above = 2 // lines before the rows: the names of the columns, and their numbers for gocsv
-	var numbers strings.Builder
-	t.scales = nil
-	for i, name := range t.columns {
-		fmt.Fprintf(&numbers, ",%d", i+1)
-		t.scales = append(t.scales, scale{t.factor[name], t.units[name] != ""})
-	}
-	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"+numbers.String()[1:]+"\n"),
-		t))
+	t.scales = measure.Map(t.columns, func(name string) scale { return scale{t.factor[name], t.units[name] != ""} })
+	r := csv.NewReader(t)
 	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
-	var columns any
-	head, err := gocsv.NewUnmarshaller(r, new(Columns))
-	if err == nil {
-		columns, err = head.Read()
-	}
 	for err == nil {
 		if t.cells, err = r.Read(); err == nil {
 			t.rows++
 			line, _ := r.FieldPos(0)
-			t.at = t.from + line - above
-			err = do(columns.(*Columns))
+			t.at = t.from + line
+			err = do()
 			if t.wrong != nil {
 				return t.wrong
 			}
@@ -207,7 +196,7 @@ func each[Columns any](t *table, do func(*Columns) error) error {
 	case errors.As(err, &syntax):
 		return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
 			"a name with commas has lost its quotes, or the table is mixed with other output",
-			place(t.file, t.from+syntax.Line-above))
+			place(t.file, t.from+syntax.Line))
 	case err != io.EOF:
 		return err
 	case t.unclear != nil && !t.english:

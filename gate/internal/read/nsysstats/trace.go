@@ -13,28 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// traceColumns are the columns of a table of single launches.
-type traceColumns struct {
-	Start    column `csv:"start"`
-	Duration column `csv:"duration"`
-	Call     column `csv:"corrid"`
-	GridX    column `csv:"grdx"`
-	GridY    column `csv:"grdy"`
-	GridZ    column `csv:"grdz"`
-	BlockX   column `csv:"blkx"`
-	BlockY   column `csv:"blky"`
-	BlockZ   column `csv:"blkz"`
-	Register column `csv:"reg/trd"`
-	Static   column `csv:"stcsmem"`
-	Dynamic  column `csv:"dymsmem"`
-	Bytes    column `csv:"bytes"`
-	Source   column `csv:"srcmemkd"`
-	Target   column `csv:"dstmemkd"`
-	Device   column `csv:"device"`
-	Stream   column `csv:"strm"`
-	Name     column `csv:"name"`
-}
-
 // tracer collects the rows of a table of single launches.
 type tracer struct {
 	table *table
@@ -45,6 +23,9 @@ type tracer struct {
 	used    []gpu                      // GPUs that launched kernels
 	ignored int                        // rows that are neither a kernel nor a copy
 	calls   []numberedCall             // of launches and copies
+
+	start, duration, name, call, device, stream, registers, static, dynamic, bytes, source, target column
+	grid, block                                                                                    [3]column
 }
 
 // numberedCall is the number that CUDA gave to the call of an operation, and when that operation began.
@@ -58,7 +39,7 @@ type gpu struct {
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
 var numbered = input.Pattern(`^(.*?)\s*\(([0-9]{1,6})\)$`)
 
-func (x *tracer) device(cell string) gpu {
+func (x *tracer) gpu(cell string) gpu {
 	d, ok := x.devices[cell]
 	if !ok {
 		d = gpu{model: cell, number: -1}
@@ -104,34 +85,39 @@ func operation(name string) (kind model.CopyKind, ok bool) {
 
 func (t *table) readTrace() (*model.Trace, error) {
 	x := &tracer{table: t, Trace: model.Trace{Source: t.file, MemoryPeak: -1}, number: map[model.KernelInfo]int32{},
-		devices: map[string]gpu{}}
-	if err := each(t, x.row); err != nil {
+		devices: map[string]gpu{},
+		start:   t.find("start"), duration: t.find("duration"), name: t.find("name"), call: t.find("corrid"),
+		device: t.find("device"), stream: t.find("strm"), registers: t.find("reg/trd"), static: t.find("stcsmem"),
+		dynamic: t.find("dymsmem"), bytes: t.find("bytes"), source: t.find("srcmemkd"), target: t.find("dstmemkd"),
+		grid:  [3]column{t.find("grdx"), t.find("grdy"), t.find("grdz")},
+		block: [3]column{t.find("blkx"), t.find("blky"), t.find("blkz")}}
+	if err := t.each(x.row); err != nil {
 		return nil, err
 	}
 	return x.finish()
 }
 
-func (x *tracer) row(r *traceColumns) error {
-	t, name := x.table, x.table.text(r.Name)
-	start := t.value("start", r.Start, latest)
-	end := start + t.value("duration", r.Duration, longest)
-	t.step = max(t.step, t.number(r.Duration).Step(t.factor["duration"]))
+func (x *tracer) row() error {
+	t, name := x.table, x.table.text(x.name)
+	start := t.value("start", x.start, latest)
+	end := start + t.value("duration", x.duration, longest)
+	t.step = max(t.step, t.number(x.duration).Step(t.factor["duration"]))
 	if err := t.checkName(name); err != nil {
 		return err
 	}
-	if t.number(r.Call).text != "" { // 0 where no call asked for it
-		if n := t.value("corrid", r.Call, latest); n > 0 {
+	if t.number(x.call).text != "" { // 0 where no call asked for it
+		if n := t.value("corrid", x.call, latest); n > 0 {
 			x.calls = append(x.calls, numberedCall{n, start})
 		}
 	}
 	kind, copied := operation(name)
 	switch {
-	case copied && r.Bytes == 0:
+	case copied && x.bytes == 0:
 		return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
 	case copied:
-		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value("bytes", r.Bytes, largest), Range: -1,
-			Thread: -1, Kind: kind, Source: model.MemoryKindNamed(t.text(r.Source)),
-			Target: model.MemoryKindNamed(t.text(r.Target))}
+		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value("bytes", x.bytes, largest), Range: -1,
+			Thread: -1, Kind: kind, Source: model.MemoryKindNamed(t.text(x.source)),
+			Target: model.MemoryKindNamed(t.text(x.target))}
 		if kind == model.Memset { // the one kind of memory of a memset stands in the first column
 			c.Source, c.Target = model.MemoryUnknown, c.Source
 		}
@@ -141,21 +127,21 @@ func (x *tracer) row(r *traceColumns) error {
 		x.ignored++
 		return nil
 	}
-	k := model.KernelInfo{Raw: name, LocalMemory: -1, Registers: t.value("reg/trd", r.Register, 1<<16),
-		StaticShared: t.value("stcsmem", r.Static, largest), DynamicShared: t.value("dymsmem", r.Dynamic, largest)}
-	if r.GridX > 0 {
+	k := model.KernelInfo{Raw: name, LocalMemory: -1, Registers: t.value("reg/trd", x.registers, 1<<16),
+		StaticShared: t.value("stcsmem", x.static, largest), DynamicShared: t.value("dymsmem", x.dynamic, largest)}
+	if x.grid[0] > 0 {
 		extent := func(name string, c column) uint32 { return uint32(t.value(name, c, math.MaxUint32)) }
-		k.Subject.Grid = measure.Dim3{X: extent("grdx", r.GridX), Y: extent("grdy", r.GridY),
-			Z: extent("grdz", r.GridZ)}
-		k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY),
-			Z: extent("blkz", r.BlockZ)}
+		k.Subject.Grid = measure.Dim3{X: extent("grdx", x.grid[0]), Y: extent("grdy", x.grid[1]),
+			Z: extent("grdz", x.grid[2])}
+		k.Subject.Block = measure.Dim3{X: extent("blkx", x.block[0]), Y: extent("blky", x.block[1]),
+			Z: extent("blkz", x.block[2])}
 	}
-	d := x.device(t.text(r.Device))
+	d := x.gpu(t.text(x.device))
 	if n := len(x.Launches); n == cap(x.Launches) {
 		x.Launches = slices.Grow(x.Launches, n+1) // twice as many: less is copied than where append grows it
 	}
 	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1,
-		Kernel: x.intern(k), Device: d.number, Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
+		Kernel: x.intern(k), Device: d.number, Stream: int32(t.value("strm", x.stream, math.MaxInt32))})
 	x.used = measure.Once(x.used, d)
 	return nil
 }
