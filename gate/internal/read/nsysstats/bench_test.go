@@ -47,7 +47,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		run, err := Read(b.Context(), File{"x.csv", bytes.NewReader(text)})
+		run, err := readAny(b.Context(), File{"x.csv", bytes.NewReader(text)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // fit checks what those who judge rely on.
-func fit(t *testing.T, run Run) {
+func fit(t *testing.T, run outcome) {
 	t.Helper()
 	if s := run.Summary; s != nil {
 		if err := s.Check(); err != nil || len(s.Runs) != 1 || s.Runs[0].Launches < 1 {

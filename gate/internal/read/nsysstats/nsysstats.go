@@ -26,24 +26,15 @@ type File struct {
 	io.Reader
 }
 
-// Run holds the tables of one run. Exactly one of the fields is set.
-type Run struct {
-	// Trace is the run launch by launch, from cuda_gpu_trace. A value without a column is -1; sizes are rounded as in
-	// the table. The time of a launch is unknown: Launch.API is Launch.Start.
-	Trace *model.Trace
-	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all
-	// launches of the run (Avg), the first ones included, because a summary leaves no warm-up out. The bytes of copies
-	// that the table rounds by more than one in a hundred are missing.
-	Summary *model.Session
-}
-
-// Read reads the tables of one run. The error is a *model.Refusal if they cannot be judged: no kernels in them, a
-// table that is cut or broken, numbers in another language. Reading stops when ctx ends.
-func Read(ctx context.Context, files ...File) (Run, error) {
+// Read reads the tables of one run: launch by launch from cuda_gpu_trace, with -1 for a value without a column and
+// Launch.Start for Launch.API, or else a session of the run from summaries over its kernels and copies. There Time is
+// the mean over all launches (Avg), the first ones included, and the bytes of copies that the table rounds by more than
+// one in a hundred are missing. Tables that cannot be judged give a *model.Refusal. Reading stops when ctx ends.
+func Read(ctx context.Context, files ...File) (*model.Trace, *model.Session, error) {
 	c := collection{tables: map[kind]*table{}, sums: map[kind][]sum{}, said: make([]string, len(messages))}
 	for _, f := range files {
 		if err := c.read(f.Name, cells.Until(ctx, f.Reader)); err != nil {
-			return Run{}, err
+			return nil, nil, err
 		}
 	}
 	return c.finish()
@@ -139,13 +130,13 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	return t, nil
 }
 
-func (c *collection) finish() (Run, error) {
+func (c *collection) finish() (*model.Trace, *model.Session, error) {
 	if c.trace != nil {
-		return Run{Trace: c.trace}, nil
+		return c.trace, nil, nil
 	}
 	if t := c.tables[kernSum]; t != nil {
 		summary, err := summarize(t, c.sums)
-		return Run{Summary: summary}, err
+		return nil, summary, err
 	}
 	tables := c.others
 	for k := range c.tables {
@@ -153,20 +144,20 @@ func (c *collection) finish() (Run, error) {
 	}
 	for i, m := range messages {
 		if c.said[i] != "" && (len(tables) == 0 || m.kind == model.NoKernels) {
-			return Run{}, model.Refuse(m.kind, m.next, "%s", c.said[i])
+			return nil, nil, model.Refuse(m.kind, m.next, "%s", c.said[i])
 		}
 	}
 	files := strings.Join(c.files, ", ")
 	switch {
 	case len(tables) > 0:
 		slices.Sort(tables)
-		return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of kernels, only %s", files,
+		return nil, nil, model.Refuse(model.OtherFormat, again, "%s: no table of kernels, only %s", files,
 			strings.Join(slices.Compact(tables), ", "))
 	case c.blank != "":
-		return Run{}, model.Refuse(model.EmptyFile, noKernel,
+		return nil, nil, model.Refuse(model.EmptyFile, noKernel,
 			"%s is empty: nsys stats leaves such a file where it skips a report", c.blank)
 	}
-	return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of nsys stats", files)
+	return nil, nil, model.Refuse(model.OtherFormat, again, "%s: no table of nsys stats", files)
 }
 
 // Sniff reports whether the first bytes of a file, 64 KiB of them or all, look like output of nsys stats, be it

@@ -114,7 +114,7 @@ func TestPrintedRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(t.Context(), File{name, strings.NewReader(string(text))}); err == nil ||
+		if _, err := readAny(t.Context(), File{name, strings.NewReader(string(text))}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -142,7 +142,7 @@ func TestSamples(t *testing.T) {
 		}
 		defer f.Close()
 		got := ""
-		run, err := Read(t.Context(), File{name, f})
+		run, err := readAny(t.Context(), File{name, f})
 		switch {
 		case err != nil:
 			got = err.Error()

@@ -19,14 +19,25 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
+// outcome is what is read of one run: a trace, or a summary.
+type outcome struct {
+	Trace   *model.Trace
+	Summary *model.Session
+}
+
+func readAny(ctx context.Context, files ...File) (o outcome, err error) {
+	o.Trace, o.Summary, err = Read(ctx, files...)
+	return o, err
+}
+
 // read reads texts as the files of one run.
-func read(t testing.TB, texts ...string) (Run, error) {
+func read(t testing.TB, texts ...string) (outcome, error) {
 	t.Helper()
 	var files []File
 	for i, text := range texts {
 		files = append(files, File{fmt.Sprintf("%c.csv", 'a'+i), strings.NewReader(text)})
 	}
-	run, err := Read(t.Context(), files...)
+	run, err := readAny(t.Context(), files...)
 	if (run.Trace == nil) == (run.Summary == nil) && err == nil {
 		t.Fatalf("trace %v, summary %v", run.Trace, run.Summary)
 	}
@@ -34,7 +45,7 @@ func read(t testing.TB, texts ...string) (Run, error) {
 }
 
 // open reads files of testdata as one run.
-func open(t testing.TB, names ...string) Run {
+func open(t testing.TB, names ...string) outcome {
 	t.Helper()
 	var files []File
 	for _, name := range names {
@@ -45,7 +56,7 @@ func open(t testing.TB, names ...string) Run {
 		defer f.Close()
 		files = append(files, File{name, f})
 	}
-	run, err := Read(t.Context(), files...)
+	run, err := readAny(t.Context(), files...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +64,7 @@ func open(t testing.TB, names ...string) Run {
 }
 
 // told is a run in a few lines: what a table of tests compares.
-func told(run Run) string {
+func told(run outcome) string {
 	var lines []string
 	if s := run.Summary; s != nil {
 		for _, x := range s.Series {
@@ -423,13 +434,13 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("no more disk") }
 // Errors of the file system and deadlines are no refusals.
 func TestErrors(t *testing.T) {
 	var refusal *model.Refusal
-	_, err := Read(t.Context(), File{"x.csv", io.MultiReader(strings.NewReader(head2025+row2025), broken{})})
+	_, err := readAny(t.Context(), File{"x.csv", io.MultiReader(strings.NewReader(head2025+row2025), broken{})})
 	if err == nil || errors.As(err, &refusal) || !strings.Contains(err.Error(), "x.csv: no more disk") {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := &generated{rows: 1 << 30}
-	_, err = Read(ctx, File{"x.csv", readerFunc(func(p []byte) (int, error) {
+	_, err = readAny(ctx, File{"x.csv", readerFunc(func(p []byte) (int, error) {
 		if endless.at > 1000 {
 			cancel()
 		}

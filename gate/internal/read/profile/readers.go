@@ -220,9 +220,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 
 func readTorch(ctx context.Context, _ Tools, files []string, to *Recording) error {
 	return opened(files[0], func(f *os.File) error {
-		run, err := torch.Read(ctx, f, filepath.Base(files[0]))
-		to.add(run.Trace, run.Summary)
-		return err
+		return to.add(torch.Read(ctx, f, filepath.Base(files[0])))
 	})
 }
 
@@ -237,15 +235,12 @@ func readStats(ctx context.Context, _ Tools, names []string, to *Recording) erro
 		defer f.Close()
 		files = append(files, nsysstats.File{Name: filepath.Base(name), Reader: f})
 	}
-	run, err := nsysstats.Read(ctx, files...)
-	to.add(run.Trace, run.Summary)
-	return err
+	return to.add(nsysstats.Read(ctx, files...))
 }
 
 func readBenchmarks(_ context.Context, t Tools, files []string, to *Recording) error {
 	s, err := bench.Open(t.Rows, files...)
-	to.add(nil, s)
-	return err
+	return to.add(nil, s, err)
 }
 
 func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error {

@@ -48,13 +48,14 @@ func (r *Recording) Add(o *Recording) {
 }
 
 // add adds the result of a reader: a run launch by launch, or summed up.
-func (r *Recording) add(trace *model.Trace, summary *model.Session) {
+func (r *Recording) add(trace *model.Trace, summary *model.Session, err error) error {
 	if trace != nil {
 		r.Traces = append(r.Traces, *trace)
 	}
 	if summary != nil {
 		r.Summaries = append(r.Summaries, *summary)
 	}
+	return err
 }
 
 func (r *Recording) addCounters(p *counters.Profile, err error) error {

@@ -39,7 +39,7 @@ func BenchmarkRead(b *testing.B) {
 				if _, err := f.Seek(0, io.SeekStart); err != nil {
 					b.Fatal(err)
 				}
-				r, err := Read(b.Context(), f, "large.json")
+				r, err := readAny(b.Context(), f, "large.json")
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -30,7 +30,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		Sniff(data)
-		r, err := Read(t.Context(), bytes.NewReader(data), "fuzz.json")
+		r, err := readAny(t.Context(), bytes.NewReader(data), "fuzz.json")
 		if err != nil {
 			var refusal *model.Refusal
 			if !errors.As(err, &refusal) {

@@ -3,6 +3,7 @@ package torch
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/reduce/trace"
@@ -179,7 +181,18 @@ func unpack(t *testing.T, file string) []byte {
 	return data
 }
 
-func readFile(t *testing.T, file string) (Run, error) {
+// outcome is what is read of one run: a trace, or a summary.
+type outcome struct {
+	Trace   *model.Trace
+	Summary *model.Session
+}
+
+func readAny(ctx context.Context, r io.Reader, name string) (o outcome, err error) {
+	o.Trace, o.Summary, err = Read(ctx, r, name)
+	return o, err
+}
+
+func readFile(t *testing.T, file string) (outcome, error) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -197,7 +210,7 @@ func readFile(t *testing.T, file string) (Run, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	return Read(t.Context(), f, filepath.Base(file))
+	return readAny(t.Context(), f, filepath.Base(file))
 }
 
 // Recordings of H100 and H200 GPUs, here and beside the repository, and the public traces there: every one that holds

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -88,7 +89,7 @@ const foot = "Self CUDA time total: 3.912ms"
 
 func readTableString(t *testing.T, s string) *model.Session {
 	t.Helper()
-	r, err := Read(t.Context(), strings.NewReader(s), "t.txt")
+	r, err := readAny(t.Context(), strings.NewReader(s), "t.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestTableForms(t *testing.T) {
 		"old foot":  printTable(columns, tableRows, "Self CUDA time total: 14.189ms"),
 		"in µs":     strings.ReplaceAll(plain, "   1.200ms", "1200.000us"),
 	} {
-		got, err := Read(t.Context(), iotest.HalfReader(strings.NewReader(text)), "t.txt")
+		got, err := readAny(t.Context(), iotest.HalfReader(strings.NewReader(text)), "t.txt")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -30,33 +30,26 @@ const (
 	printAgain = "print prof.key_averages().table(row_limit=-1, max_name_column_width=None)"
 )
 
-// Run is the content of a file on one run: exactly one of the fields is set.
-type Run struct {
-	// Trace is a run launch by launch, of a Chrome trace.
-	Trace *model.Trace
-	// Summary is a session of one run, of a printed table.
-	Summary *model.Session
-}
-
-// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
-// GPU activities, CUDA calls and the ranges of record_function are kept. The error is a *model.Refusal if the file
-// cannot be judged: no kernels, records that the profiler lost, a file that is damaged, ends in the middle or is
-// something else.
-func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
+// Read reads one file on one run, a Chrome trace or a printed table; name stands for it in messages and in
+// model.Trace.Source. A trace of any size is streamed: only GPU activities, CUDA calls and the ranges of
+// record_function are kept. The error is a *model.Refusal if the file cannot be judged: no kernels, records that the
+// profiler lost, a file that is damaged, ends in the middle or is something else.
+func Read(ctx context.Context, r io.Reader, name string) (*model.Trace, *model.Session, error) {
 	return readWithin(ctx, r, source(name), largestFile)
 }
 
 // readWithin is [Read] of at most so many bytes.
-func readWithin(ctx context.Context, r io.Reader, file source, most int64) (run Run, err error) {
+func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trace *model.Trace,
+	summary *model.Session, err error) {
 	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
-		return Run{}, file.broken(err)
+		return nil, nil, file.broken(err)
 	}
 	if bytes.Equal(start, gzipMagic) {
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
-			return Run{}, file.broken(err)
+			return nil, nil, file.broken(err)
 		}
 		defer unzip.Close()
 		in = bufio.NewReaderSize(unzip, 64<<10)
@@ -66,23 +59,23 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (run 
 	start, err = in.Peek(peekSize)
 	switch {
 	case err != nil && err != io.EOF:
-		return Run{}, file.broken(err)
+		return nil, nil, file.broken(err)
 	case len(start) == 0:
-		return Run{}, model.Refuse(model.EmptyFile, "see that the profiler finished and wrote its file",
+		return nil, nil, model.Refuse(model.EmptyFile, "see that the profiler finished and wrote its file",
 			"%s is empty", file)
 	case isJSON(start):
 		if bytes.HasPrefix(start, byteOrderMark) {
 			in.Discard(len(byteOrderMark))
 		}
-		run.Trace, err = readTrace(file, in, usual)
+		trace, err = readTrace(file, in, usual)
 	default:
-		run.Summary, err = readTable(file, in)
+		summary, err = readTable(file, in)
 	}
 	if bounded.N <= 0 {
-		return Run{}, model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", file,
+		return nil, nil, model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", file,
 			largestFile>>30)
 	}
-	return run, err
+	return trace, summary, err
 }
 
 const peekSize = 4 << 10

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/reduce/trace"
@@ -75,7 +76,7 @@ func with(more ...string) []string { return append(base[:len(base):len(base)], m
 
 func readString(t *testing.T, s string) *model.Trace {
 	t.Helper()
-	r, err := Read(t.Context(), strings.NewReader(s), "t.json")
+	r, err := readAny(t.Context(), strings.NewReader(s), "t.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func compress(t *testing.T, s string) []byte {
 // refused checks that a file is refused, with a reason that holds some words and with a way out.
 func refused(t *testing.T, file io.Reader, words string) {
 	t.Helper()
-	r, err := Read(t.Context(), file, "t.json")
+	r, err := readAny(t.Context(), file, "t.json")
 	var refusal *model.Refusal
 	switch {
 	case err == nil:
@@ -196,7 +197,7 @@ func TestOrder(t *testing.T) {
 	if diff := cmp.Diff(want, readString(t, string(byteOrderMark)+traceOf(events...))); diff != "" {
 		t.Error(diff)
 	}
-	r, err := Read(t.Context(), iotest.OneByteReader(bytes.NewReader(compress(t, traceOf(events...)))), "t.json")
+	r, err := readAny(t.Context(), iotest.OneByteReader(bytes.NewReader(compress(t, traceOf(events...)))), "t.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +453,7 @@ func TestRefusedTraces(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	file := strings.TrimSpace(traceOf(with(rangeOf("step", 10, 200, 101))...))
 	for n := range len(file) {
-		_, err := Read(t.Context(), strings.NewReader(file[:n]), "t.json")
+		_, err := readAny(t.Context(), strings.NewReader(file[:n]), "t.json")
 		var refusal *model.Refusal
 		if !errors.As(err, &refusal) {
 			t.Fatalf("the first %d bytes give %v", n, err)
@@ -463,7 +464,7 @@ func TestTruncated(t *testing.T) {
 	}
 	packed := compress(t, file)
 	for n := 2; n < len(packed); n++ {
-		_, err := Read(t.Context(), bytes.NewReader(packed[:n]), "t.json")
+		_, err := readAny(t.Context(), bytes.NewReader(packed[:n]), "t.json")
 		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "the compressed file ends in the middle") {
 			t.Fatalf("the first %d bytes give %v", n, err)
@@ -474,7 +475,7 @@ func TestTruncated(t *testing.T) {
 	refused(t, bytes.NewReader(broken), "its checksum is wrong")
 	broken = bytes.Clone(packed)
 	broken[20] ^= 0xff
-	if _, err := Read(t.Context(), bytes.NewReader(broken), "t.json"); err == nil {
+	if _, err := readAny(t.Context(), bytes.NewReader(broken), "t.json"); err == nil {
 		t.Error("a damaged file was read")
 	}
 	refused(t, bytes.NewReader(append(bytes.Clone(packed), "more than a header"...)),
@@ -505,7 +506,7 @@ func TestNotQuiteJSON(t *testing.T) {
 		iotest.OneByteReader(strings.NewReader(file)), iotest.DataErrReader(strings.NewReader(file)),
 		iotest.HalfReader(strings.NewReader(file)),
 	} {
-		got, err := Read(t.Context(), r, "t.json")
+		got, err := readAny(t.Context(), r, "t.json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -662,7 +663,7 @@ func TestNesting(t *testing.T) {
 func TestReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &stopping{g: &generated{steps: 1000, operators: 100, launches: 10}, after: 1 << 20, stop: cancel}
-	if _, err := Read(ctx, g, "t.json"); !errors.Is(err, context.Canceled) {
+	if _, err := readAny(ctx, g, "t.json"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled reading gives %v", err)
 	}
 	if g.read > 2<<20 {
@@ -670,7 +671,7 @@ func TestReading(t *testing.T) {
 	}
 	own := errors.New("the disk is on fire")
 	for _, start := range []string{"", "{", "text\n", "\x1f\x8b", string(compress(t, traceOf(base...))[:40])} {
-		_, err := Read(t.Context(), io.MultiReader(strings.NewReader(start), iotest.ErrReader(own)), "t.json")
+		_, err := readAny(t.Context(), io.MultiReader(strings.NewReader(start), iotest.ErrReader(own)), "t.json")
 		var refusal *model.Refusal
 		if !errors.Is(err, own) || errors.As(err, &refusal) {
 			t.Errorf("after %q: %v", start, err)
@@ -736,11 +737,11 @@ func TestUnpackedBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, bytes.NewReader(bomb.Bytes()), "a value, or the white space before it, is longer than 16 MB")
-	_, err := readWithin(t.Context(), bytes.NewReader(bomb.Bytes()), "t.json.gz", 1<<20)
+	_, _, err := readWithin(t.Context(), bytes.NewReader(bomb.Bytes()), "t.json.gz", 1<<20)
 	if model.KindOf(err) != model.TooLarge || !strings.Contains(err.Error(), "has more than 8 GB, unpacked") {
 		t.Errorf("%v", err)
 	}
-	_, err = readWithin(t.Context(), strings.NewReader(strings.Repeat("a line of a log\n", 1000)), "t.txt", 1000)
+	_, _, err = readWithin(t.Context(), strings.NewReader(strings.Repeat("a line of a log\n", 1000)), "t.txt", 1000)
 	if model.KindOf(err) != model.TooLarge {
 		t.Errorf("a text: %v", err)
 	}
@@ -754,7 +755,7 @@ func TestMemory(t *testing.T) {
 	const most = 24 << 20
 	read := func(r io.Reader) uint64 {
 		peak := watchHeap()
-		if _, err := Read(t.Context(), r, "t.json"); err != nil {
+		if _, err := readAny(t.Context(), r, "t.json"); err != nil {
 			t.Error(err)
 		}
 		return peak()
