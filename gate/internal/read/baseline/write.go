@@ -43,11 +43,10 @@ func sweep(dir string) {
 	}
 }
 
-// Add reads what is in effect in dir, lets change say which files it gets, and writes these, with no other writer in
-// between; where there is none, dir is created. Add fills in what the new files know, and their names. A session in
-// effect that holds the same to the last digit is returned in place of a new one. An error from change leaves
-// everything as it is. Each file is written whole or not at all, and none behind a link that a commit has set, see
-// [git.Outward].
+// Add reads what is in effect in dir, which it may create, lets change say which files it gets, and writes these, with
+// no other writer in between. It fills in their names and what they know. A session in effect that holds the same to
+// the last digit is returned in place of a new one. An error of change leaves everything as it is. Each file is written
+// whole or not at all, and none behind a link that a commit has set, see [git.Outward].
 func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, err error) {
 	if err := git.Outward(context.Background(), dir); err != nil {
 		return nil, err

@@ -9,28 +9,27 @@ import (
 // labels are the names on the details page, by section and label: "Memory Throughput" is a percentage in one section
 // and a bandwidth in another.
 var labels = map[string]string{
-	"GPU Speed Of Light Throughput: Duration":                "gpu__time_duration.sum",
-	"GPU Speed Of Light Throughput: Elapsed Cycles":          "gpc__cycles_elapsed.max",
-	"GPU Speed Of Light Throughput: SM Frequency":            "gpc__cycles_elapsed.avg.per_second",
-	"GPU Speed Of Light Throughput: DRAM Frequency":          "dram__cycles_elapsed.avg.per_second",
-	"GPU Speed Of Light Throughput: Compute (SM) Throughput": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-	"GPU Speed Of Light Throughput: Memory " +
-		"Throughput": "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-	"GPU Speed Of Light Throughput: DRAM Throughput": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": Duration":                "gpu__time_duration.sum",
+	speed + ": Elapsed Cycles":          "gpc__cycles_elapsed.max",
+	speed + ": SM Frequency":            "gpc__cycles_elapsed.avg.per_second",
+	speed + ": DRAM Frequency":          "dram__cycles_elapsed.avg.per_second",
+	speed + ": Compute (SM) Throughput": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": Memory Throughput":       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": DRAM Throughput":         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
 	// Until 2021.
-	"GPU Speed Of Light Throughput: Compute (SM) [%]": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-	"GPU Speed Of Light Throughput: SM [%]":           "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-	"GPU Speed Of Light Throughput: Memory [%]": "gpu__compute_memory_throughput" +
-		".avg.pct_of_peak_sustained_elapsed",
-	"GPU Speed Of Light Throughput: SOL DRAM": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": Compute (SM) [%]": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": SM [%]":           "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": Memory [%]":       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+	speed + ": SOL DRAM":         "dram__throughput.avg.pct_of_peak_sustained_elapsed",
 
 	"Memory Workload Analysis: Memory Throughput":              "dram__bytes.sum.per_second",
 	"Memory Workload Analysis: L1/TEX Hit Rate":                "l1tex__t_sector_hit_rate.pct",
 	"Memory Workload Analysis: L2 Hit Rate":                    "lts__t_sector_hit_rate.pct",
 	"Memory Workload Analysis: Local Memory Spilling Requests": "derived__local_spilling_requests",
-	"Warp State Statistics: Avg. Active Threads Per Warp":      "smsp__thread_inst_executed_per_inst_executed.ratio",
-	"Warp State Statistics: Avg. Not Predicated Off Threads " +
-		"Per Warp": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+
+	states + ": Avg. Active Threads Per Warp":             "smsp__thread_inst_executed_per_inst_executed.ratio",
+	states + ": Avg. Not Predicated Off Threads Per Warp": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+
 	"Instruction Statistics: Executed Instructions":      "smsp__inst_executed.sum",
 	"Launch Statistics: Registers Per Thread":            "launch__registers_per_thread",
 	"Launch Statistics: Static Shared Memory Per Block":  "launch__shared_mem_per_block_static",
@@ -45,14 +44,12 @@ var labels = map[string]string{
 	"Occupancy: Block Limit Barriers":                    "launch__occupancy_limit_barriers",
 
 	// The section of the roofline chart says these once for each precision.
-	roofline + ": SM Frequency":                      "sm__cycles_elapsed.avg.per_second",
-	roofline + ": DRAM Frequency":                    "dram__cycles_elapsed.avg.per_second",
-	roofline + ": DRAM Bandwidth":                    "dram__bytes.sum.per_second",
-	roofline + ": Theoretical DRAM Bytes Accessible": "dram__bytes.sum.peak_sustained",
-	roofline +
-		": Theoretical Predicated-On DFMA Operations": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
-	roofline +
-		": Theoretical Predicated-On FFMA Operations": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
+	roofline + ": SM Frequency":                              "sm__cycles_elapsed.avg.per_second",
+	roofline + ": DRAM Frequency":                            "dram__cycles_elapsed.avg.per_second",
+	roofline + ": DRAM Bandwidth":                            "dram__bytes.sum.per_second",
+	roofline + ": Theoretical DRAM Bytes Accessible":         "dram__bytes.sum.peak_sustained",
+	roofline + ": Theoretical Predicated-On DFMA Operations": "derived__" + fused("d") + "_x2",
+	roofline + ": Theoretical Predicated-On FFMA Operations": "derived__" + fused("f") + "_x2",
 	// The stall reasons of warps, with --print-details all.
 	states + ": Stall Long Scoreboard":    stalled("long_scoreboard"),
 	states + ": Stall Short Scoreboard":   stalled("short_scoreboard"),
@@ -63,8 +60,9 @@ var labels = map[string]string{
 	states + ": Stall Wait":               stalled("wait"),
 }
 
-// The sections whose labels mean the same in each of their parts.
+// The sections that are named here, of which the last two have labels that mean the same in each of their parts.
 const (
+	speed    = "GPU Speed Of Light Throughput"
 	roofline = "GPU Speed Of Light Roofline Chart"
 	states   = "Warp State Statistics"
 )
@@ -82,7 +80,7 @@ func counter(section, item, label string) string {
 		return label
 	}
 	if section == "GPU Speed Of Light" { // before 2021.2
-		section = "GPU Speed Of Light Throughput"
+		section = speed
 	}
 	name, known := labels[section+": "+label]
 	switch {

@@ -69,8 +69,11 @@ func flops(lanes int, letter string) []formula {
 // metric has the number.
 func peak(letter string, operations int) []formula {
 	return formulas(fmt.Sprintf("derived__%[1]s_x%[2]d × %[3]s | %[2]d %[1]s.sum.peak_sustained × %[3]s",
-		"sm__sass_thread_inst_executed_op_"+letter+"fma_pred_on", operations, "sm__cycles_elapsed.avg.per_second"))
+		fused(letter), operations, "sm__cycles_elapsed.avg.per_second"))
 }
+
+// fused are the fused multiply-adds of one precision.
+func fused(letter string) string { return "sm__sass_thread_inst_executed_op_" + letter + "fma_pred_on" }
 
 func stalled(reason string) string {
 	return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio"

@@ -1,8 +1,7 @@
-// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems 2020 to 2026 prints: traces of kernels and
-// copies (cuda_gpu_trace) and summaries (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all
-// their names. The tables say less than a SQLite export: a summary has no single launches, sizes are rounded to
-// thousands of bytes, and no table says which process launched a kernel, so that several count as one run. What cannot
-// be read for certain is refused.
+// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems 2020 to 2026 prints: cuda_gpu_trace,
+// cuda_gpu_kern_sum, cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum, under all their names. They say less than an
+// export: a summary has no single launches, sizes are rounded to thousands of bytes, and processes, which no table
+// tells, count as one run. What cannot be read for certain is refused.
 package nsysstats
 
 import (

@@ -1,8 +1,7 @@
 // Package attribution names the cause of every nanosecond of a step, from its first operation on a device to that of
 // the next step. Kernels that compute hide collectives, these copies, and these memsets (the order of TraceLens);
-// operations of one class share equally. Idle time is divided by the method of Megatron-Bridge (its guide to the
-// analysis of profiles): the host had not issued the next operation, or waited itself, or the operation was issued and
-// waited on the GPU.
+// operations of one class share equally. Idle time is divided as in Megatron-Bridge's guide to analysis of profiles:
+// the host had not issued the next operation, or waited itself, or the issued operation waited on the GPU.
 package attribution
 
 import (

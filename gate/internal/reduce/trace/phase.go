@@ -63,11 +63,10 @@ func (p *candidatePhase) isOf(s *model.Session) bool {
 
 func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
 
-// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs.
-// Launches before the first loop are start-up. Runs that have no loop in common stay as they are. The loop of a
-// finished session is preferred: it was repeated so many times, 0 where there is none. Threads that launch on several
-// devices interleave by chance, so that each device of a process is looked at by itself; the first with a loop has
-// those of the run.
+// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over them. Launches
+// before the first loop are start-up. Runs that have no loop in common stay as they are. The loop of a finished session
+// is preferred. Threads that launch on several devices interleave by chance, so that each device of a process is looked
+// at by itself; the first with a loop has those of the run.
 func setPhases(cuts []*cut, like *model.Session) (found bool) {
 	if len(cuts) == 0 {
 		return false

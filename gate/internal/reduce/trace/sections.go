@@ -23,11 +23,10 @@ type section struct {
 	launches      int
 }
 
-// sectioning divides a run into sections. Operations belong to a section by the times of their calls, wall time by the
-// operations on the GPU. The steps begin with the first operation of the first step that counts. They end with the last
-// operation of the last step, or one typical period after its first if that is earlier. The time between the steps is
-// outside of a step's range and of its operations. A run without steps is all steps, from its first operation to its
-// last.
+// sectioning divides a run into sections: operations by the times of their calls, wall time by the operations on the
+// GPU. The steps begin with the first operation of the first step that counts, and end with the last operation of the
+// last step, or one typical period after its first if that is earlier. The time between the steps is outside of a
+// step's range and of its operations. A run without steps is all steps, from its first operation to its last.
 type sectioning struct {
 	c    *cut
 	laid []model.Interval

@@ -11,11 +11,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Reduce reduces the traces of each side of a comparison, one per process, to its sessions, the oldest first. The ranks
-// of one launch of the workload are one run, runs of the same GPU that started within an hour one session. All sides
-// are cut by the step and warm-up of all runs, each side by its own step where they have none in common. Where some
-// traces of a side were sampled ([model.Trace.Sampling]), the others alone are runs, and the n-th sampled one gives its
-// metrics to the n-th run. Traces that cannot be cut are a *model.Refusal.
+// Reduce reduces the traces of each side of a comparison, one per process, to its sessions, the oldest first: ranks of
+// one launch to a run, runs of one GPU within an hour to a session. All sides are cut by the step and warm-up of all
+// runs, each by its own step where they have none in common. Where some traces of a side were sampled, the others alone
+// are runs, and the n-th sampled one gives its metrics to the n-th run. Traces that cannot be cut are a *model.Refusal.
 func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 	o.Warmup = cmp.Or(o.Warmup, Auto)
 	sides, err := newSides(o, traces)
