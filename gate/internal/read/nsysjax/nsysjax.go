@@ -50,9 +50,9 @@ type limits struct {
 
 var usual = limits{reports: 1024, size: 16 << 30}
 
-// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, which must
-// be private to the user, since they hold environment variables. It returns their paths, sorted by their names in
-// the archive; none where tables must stand for some of them, see [Tables]. An archive that is damaged, holds neither,
+// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, that
+// is private to the user, since they hold environment variables. It returns their paths, sorted by their names in the
+// archive; none where tables must stand for some of them, see [Tables]. An archive that is damaged, holds neither,
 // or one recording twice, gives a *model.Refusal. After an error no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 	return unpack(ctx, archive, dir, usual)
