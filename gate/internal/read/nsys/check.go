@@ -82,7 +82,8 @@ func (p *process) check(db *database) error {
 			"%s: %d of %d launches took no time: the GPU's timer is too coarse for them or failed", db.name, zero, all)
 	case 2*p.early > all:
 		return model.Refuse(model.ClockBackwards, clockAgain,
-			"%s: the clock goes backwards: %d of %d launches begin before the call that made them", db.name, p.early, all)
+			"%s: the clock goes backwards: %d of %d launches begin before the call that made them", db.name, p.early,
+			all)
 	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
 		return model.Refuse(model.KernelsLost, moreOften,
 			"%s: %d of %d kernel launches of process %d left no trace of their kernel", db.name, lost, lost+all,
@@ -153,10 +154,8 @@ func (p *process) outsideGraphs() (outside []int64) {
 		}
 	}
 	for _, start := range p.found.lost {
-		i, _ := slices.BinarySearchFunc(graphs, start, func(g model.Interval,
-			t int64) int {
-			return cmp.Compare(g.End, t)
-		})
+		i, _ := slices.BinarySearchFunc(graphs, start,
+			func(g model.Interval, t int64) int { return cmp.Compare(g.End, t) })
 		if i == len(graphs) || graphs[i].Start > start {
 			outside = append(outside, start)
 		}

@@ -67,9 +67,8 @@ func nameJobs(dir string, files []file) error {
 		return ambiguous(dir, groups)
 	}
 	if some {
-		stem := masked(rankWord())
-		jobs := gather(byWord, func(a, b file) bool { return stem(a) == stem(b) }, stem)
-		groups, known := together(byWord, rankWord())
+		jobs := gather(byWord, func(a, b file) bool { return masked(a) == masked(b) }, masked)
+		groups, known := together(byWord, masked)
 		switch {
 		case !all:
 			return ambiguous(dir, jobs)
@@ -89,7 +88,9 @@ func nameJobs(dir string, files []file) error {
 	if !all || len(files) < 2 || slices.ContainsFunc(files, whole) {
 		return nil // several processes in a file are a job of its own, and one that names its rank needs no number
 	}
-	groups, known := together(lone, loneNumber())
+	groups, known := together(lone, func(f file) string {
+		return f.name[:loneNumber().FindStringSubmatchIndex(f.name)[2]]
+	})
 	switch {
 	case !known || !ranked(groups):
 		return nil // one after the other
@@ -136,15 +137,13 @@ func numbered(files []file, pattern *regexp.Regexp) (out []file, some, all bool)
 	return out, some, all
 }
 
-// masked is a name without the number that a pattern finds: that of a job.
-func masked(pattern *regexp.Regexp) func(file) string {
-	return func(f file) string {
-		at := pattern.FindStringSubmatchIndex(f.name)
-		if at == nil {
-			return f.name
-		}
-		return f.name[:at[2]] + "*" + f.name[at[3]:]
+// masked is a name without the number of its rank: that of a job.
+func masked(f file) string {
+	at := rankWord().FindStringSubmatchIndex(f.name)
+	if at == nil {
+		return f.name
 	}
+	return f.name[:at[2]] + "*" + f.name[at[3]:]
 }
 
 type group struct {
@@ -169,17 +168,12 @@ func gather(files []file, belongs func(first, f file) bool, name func(file) stri
 	return out
 }
 
-// together groups files that were recorded at the same time and whose names differ like those of one job. known is
-// false where a file lacks its time.
-func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
+// together groups files that were recorded at the same time and whose names differ like those of one job, beside what
+// jobOf leaves out. known is false where a file lacks its time.
+func together(files []file, jobOf func(file) string) (out []group, known bool) {
 	files = slices.Clone(files)
 	measure.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
-	stem := func(f file) string {
-		if pattern == loneNumber() {
-			return perProcess().ReplaceAllString(f.name[:loneNumber().FindStringSubmatchIndex(f.name)[2]], "")
-		}
-		return perProcess().ReplaceAllString(masked(pattern)(f), "")
-	}
+	stem := func(f file) string { return perProcess().ReplaceAllString(jobOf(f), "") }
 	if slices.ContainsFunc(files, func(f file) bool { return f.start.IsZero() }) {
 		return nil, false
 	}

@@ -20,17 +20,16 @@ func (t *trace) finish() (*model.Trace, error) {
 			cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Stream, b.Stream))
 	})
 	written := len(t.launches) // some of them twice
-	t.launches = slices.CompactFunc(t.launches, func(a,
-		b launch) bool {
-		return a == b && a.End > a.Start && a.id != 0
-	})
+	t.launches = slices.CompactFunc(t.launches,
+		func(a, b launch) bool { return a == b && a.End > a.Start && a.id != 0 })
 	t.twice = written - len(t.launches)
 	slices.SortStableFunc(t.copies, func(a, b transfer) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	t.joinCalls()
 	missing := t.attach()
-	if err := t.check(); err != nil {
+	calls, lost := t.unanswered()
+	if err := t.check(calls, len(lost)); err != nil {
 		return nil, err
 	}
 	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.List, Ranges: t.ranges,
@@ -61,11 +60,10 @@ func (t *trace) finish() (*model.Trace, error) {
 		out.CallNames, out.Calls = clean.List, t.made
 	}
 	out.Environment = t.environment(out.Launches)
-	_, lost := t.unanswered()
 	if !t.capturing {
 		out.Lost = lost
 	}
-	t.doubt(out, missing)
+	t.doubt(out, missing, calls, len(lost))
 	if t.amd && out.GPU == "" {
 		out.Warnings = append(out.Warnings, "the trace is of an AMD GPU and does not say of which model")
 	}
@@ -139,19 +137,18 @@ func (t *trace) kernels() (kernels []model.KernelInfo) {
 }
 
 // doubt adds what does not forbid a judgement.
-func (t *trace) doubt(out *model.Trace, missing int) {
+func (t *trace) doubt(out *model.Trace, missing, calls, unanswered int) {
 	warn := func(n int, format string, args ...any) {
 		if n > 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	calls, without := t.unanswered()
 	swallowed, longest := swallowed(out.Launches)
 	warn(t.unsized, "%d of %d copies and memsets do not tell their size: none is judged", len(t.copies))
 	warn(t.undated, "%d CUDA calls do not tell when they were: none is judged")
 	warn(missing, "%d of %d launches have no CUDA call in the trace: they belong to no range", len(t.launches))
 	warn(t.twice, "%d launches are written twice in the trace: each counts once")
-	warn(len(without), "%d of %d calls that launch a kernel have no kernel in the trace", calls)
+	warn(unanswered, "%d of %d calls that launch a kernel have no kernel in the trace", calls)
 	warn(swallowed, "%d launches last longer than others that start later on their stream, up to %d µs: their "+
 		"durations are doubtful", longest/1000)
 }
@@ -216,9 +213,7 @@ const (
 	leastCalls = 20  // so many must lack their kernel as well
 )
 
-func (t *trace) check() error {
-	calls, without := t.unanswered()
-	unanswered := len(without)
+func (t *trace) check(calls, unanswered int) error {
 	launches := len(t.launches)
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
