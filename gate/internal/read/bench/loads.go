@@ -18,10 +18,7 @@ var telling = []string{"model", "concurrency", "rate", "len", "tokens", "size", 
 // nameLoads puts the settings that differ between files into the names of their rows, as few as tell them apart. It
 // returns these settings, none where the files are of one load.
 func nameLoads(files []model.Session) (chosen []string) {
-	settings := make([]model.Settings, len(files))
-	for i := range files {
-		settings[i] = model.ParseSettings(files[i].Mode)
-	}
+	settings := measure.Map(files, func(s model.Session) model.Settings { return model.ParseSettings(s.Mode) })
 	differ := func(name string) bool {
 		return slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] != settings[0][name] })
 	}

@@ -72,8 +72,8 @@ func (p *process) check(db *database) error {
 	}
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
 	if 2*p.early > all && !timed {
-		p.warn("%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree, and "+
-			"idle time has no known cause", p.early, all)
+		p.warn(true, "%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree, "+
+			"and idle time has no known cause", p.early, all)
 		p.forgetCalls()
 	}
 	switch {
@@ -97,25 +97,15 @@ func (p *process) check(db *database) error {
 			"%s: %d of %d launches have no CUDA call in the recording: they cannot be assigned to their NVTX ranges",
 			db.name, p.unknown, all)
 	}
-	if float64(zero) > mostZero*float64(all) {
-		p.warn("%d of %d launches took no time: they are shorter than a tick of the GPU's timer", zero, all)
-	}
-	if p.early > 0 {
-		p.warn("%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree",
-			p.early, all)
-	}
-	if lost > 0 {
-		p.warn("%d of %d kernel launches left no trace of their kernel", lost, lost+all)
-	}
-	if p.failed.launches > 0 {
-		p.warn("%s", p.failed.of(p.failed.launches+all))
-	}
-	if p.unknown > 0 && timed {
-		p.warn("%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", p.unknown, all)
-	}
-	if p.backward > 0 {
-		p.warn("%d NVTX ranges end before they begin and were left out", p.backward)
-	}
+	p.warn(float64(zero) > mostZero*float64(all),
+		"%d of %d launches took no time: they are shorter than a tick of the GPU's timer", zero, all)
+	p.warn(p.early > 0,
+		"%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree", p.early, all)
+	p.warn(lost > 0, "%d of %d kernel launches left no trace of their kernel", lost, lost+all)
+	p.warn(p.failed.launches > 0, "%s", p.failed.of(p.failed.launches+all))
+	p.warn(p.unknown > 0 && timed,
+		"%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", p.unknown, all)
+	p.warn(p.backward > 0, "%d NVTX ranges end before they begin and were left out", p.backward)
 	return nil
 }
 
@@ -132,8 +122,10 @@ func (p *process) forgetCalls() {
 	p.found.all, p.callNames, p.early = model.Calls{}, nil, 0
 }
 
-func (p *process) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+func (p *process) warn(doubtful bool, format string, args ...any) {
+	if doubtful {
+		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	}
 }
 
 // outsideGraphs are the calls without a kernel that were no part of a graph: while a stream is captured, a launch adds
@@ -246,8 +238,8 @@ func (p *process) cutTail() {
 		return
 	}
 	from := p.wholeStep(first)
-	p.warn("the recording ended while %d launches were queued, which have no kernel: what was launched after %d ns is "+
-		"left out", len(p.found.lost), from)
+	p.warn(true, "the recording ended while %d launches were queued, which have no kernel: what was launched after "+
+		"%d ns is left out", len(p.found.lost), from)
 	p.found.lost = nil
 	queued := func(api int64) bool { return api >= from }
 	kept := 0

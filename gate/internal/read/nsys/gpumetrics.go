@@ -121,9 +121,7 @@ func (r *reader) sampling(t *model.Trace) *model.Sampling {
 		return nil
 	}
 	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.Start, b.Start) })
-	for _, x := range samples {
-		out.Spans = append(out.Spans, x.Interval)
-	}
+	out.Spans = measure.Map(samples, func(x sample) model.Interval { return x.Interval })
 	for m, metric := range measure.GPUMetrics {
 		column, some := make([]float64, len(samples)), false
 		for i, x := range samples {

@@ -50,8 +50,8 @@ type limits struct {
 
 var usual = limits{reports: 1024, size: 16 << 30}
 
-// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, that
-// is private to the user, since they hold environment variables. It returns their paths, sorted by their names in the
+// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir,
+// which must be private: they hold environment variables. It returns their paths, sorted by their names in the
 // archive; none where tables must stand for some of them, see [Tables]. An archive that is damaged, holds neither,
 // or one recording twice, gives a *model.Refusal. After an error no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
@@ -216,10 +216,7 @@ func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 		func(m member) bool { return m.recording() != "" }):
 		return nil, tables, nil
 	case len(chosen) == 0 && len(tables) > 0:
-		names := make([]string, len(tables))
-		for i, m := range tables {
-			names[i] = path.Base(m.path)
-		}
+		names := measure.Map(tables, func(m member) string { return path.Base(m.path) })
 		err = model.Refuse(model.OtherFormat, keepReports,
 			"%s holds %d tables (%s), but neither a report of nsys nor %s",
 			a.name, len(tables), show(strings.Join(names, ", ")), projected)

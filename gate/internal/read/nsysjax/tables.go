@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parquet-go/parquet-go/format"
+
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -125,10 +127,7 @@ func (r *reader) load(name string, needed int, titles ...string) ([]*column, err
 			}
 		}
 		if out[i] == nil && i < needed {
-			var held []string
-			for _, e := range t.meta.Schema[1:] {
-				held = append(held, e.Name)
-			}
+			held := measure.Map(t.meta.Schema[1:], func(e format.SchemaElement) string { return e.Name })
 			return nil, model.Refuse(model.BadTable, keepReports, "%s in %s has no column %s: its %d rows have %s",
 				r.at, r.name, either(title), t.rows, show(strings.Join(held, ", ")))
 		}

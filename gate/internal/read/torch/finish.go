@@ -121,10 +121,7 @@ func (t *trace) attach() (missing int) {
 
 // kernels are the variants. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
 func (t *trace) kernels() (kernels []model.KernelInfo) {
-	raw := make([]string, len(t.names.List))
-	for i, name := range t.names.List {
-		raw[i] = text([]byte(name))
-	}
+	raw := measure.Map(t.names.List, func(name string) string { return text([]byte(name)) })
 	for _, v := range t.variants.List {
 		k := model.KernelInfo{Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: raw[v.name],
 			Registers: v.registers, StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1}

@@ -35,16 +35,13 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 		runs [2][]float64
 	}
 	var classes []*entry
+	var known model.Interned[[2]string] // class and place
 	find := func(class string, at measure.Place, idle bool) *entry {
-		where := at.String()
-		for _, e := range classes {
-			if e.part.Class == class && e.part.Where == where {
-				return e
-			}
+		i, isNew := known.Of([2]string{class, at.String()})
+		if isNew {
+			classes = append(classes, &entry{part: result.WaterfallPart{Class: class, Where: at.String(), Idle: idle}})
 		}
-		e := &entry{part: result.WaterfallPart{Class: class, Where: where, Idle: idle}}
-		classes = append(classes, e)
-		return e
+		return classes[i]
 	}
 	owned := map[measure.Subject][]measure.Subject{} // by the kernel that they are named after
 	subjects := slices.Concat(base.Subjects(), head.Subjects())

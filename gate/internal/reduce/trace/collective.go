@@ -37,11 +37,7 @@ func (c *cut) collect(steps *finder) {
 }
 
 func (c *cut) communicates() []bool {
-	out := make([]bool, len(c.Kernels))
-	for i := range c.Kernels {
-		out[i] = attribution.Communicates(c.Kernels[i].Subject.Name)
-	}
-	return out
+	return measure.Map(c.Kernels, func(k model.KernelInfo) bool { return attribution.Communicates(k.Subject.Name) })
 }
 
 // collective is a launch of a kernel that moves data between ranks, and the shortest time of it in ns among the

@@ -92,16 +92,13 @@ type drawable struct {
 }
 
 // drawable are the steps of a run that may be drawn, those of one device.
-func (c *cut) drawable(run int) (out []drawable) {
+func (c *cut) drawable(run int) []drawable {
 	if len(c.repeated()) == 0 || len(c.launches) == 0 {
 		return nil
 	}
 	device := c.launches[0].Device
 	all, _ := periods(c.firsts(device))
-	for _, p := range all {
-		out = append(out, drawable{run, device, p})
-	}
-	return out
+	return measure.Map(all, func(p model.Interval) drawable { return drawable{run, device, p} })
 }
 
 // step draws the step whose period is nearest the median.

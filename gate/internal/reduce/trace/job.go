@@ -192,10 +192,8 @@ func distance(a, b *cut) int64 {
 }
 
 func (j *job) reduceAuxiliary(run int, t *table) {
-	busy, launches := int64(0), 0
-	for _, c := range j.auxiliary {
-		busy, launches = busy+c.seen.Busy, launches+c.seen.Launches
-	}
+	busy := measure.Sum(j.auxiliary, func(c *cut) int64 { return c.seen.Busy })
+	launches := measure.Sum(j.auxiliary, func(c *cut) int { return c.seen.Launches })
 	if launches > 0 {
 		t.set(run, measure.Beside, measure.GPUTime, float64(busy))
 		t.set(run, measure.Beside, measure.Launches, float64(launches))

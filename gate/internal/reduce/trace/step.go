@@ -243,11 +243,9 @@ func (t *table) settleOwners() {
 	}
 	for subject, rows := range rest {
 		for run := range whole.Values {
-			sum := 0.0
-			for _, row := range rows {
-				sum += row.Values[run] // NaN where the run has no step
-			}
-			t.set(run, subject, measure.Owned, sum)
+			t.set(run, subject, measure.Owned, measure.Sum(rows, func(row *model.Series) float64 {
+				return row.Values[run] // NaN where the run has no step
+			}))
 		}
 	}
 }

@@ -116,10 +116,7 @@ func settleKernels(cuts []*cut, o Options) {
 				times[l.Kernel] = append(times[l.Kernel], float64(l.End-l.Start))
 			}
 		}
-		c.settles = make([]settling, len(times))
-		for k, x := range times {
-			c.settles[k] = settle(x)
-		}
+		c.settles = measure.Map(times, settle)
 	})
 	most := map[measure.Subject]int{}
 	for _, c := range whole {
