@@ -232,19 +232,12 @@ func (db *database) calls() (some bool, launches int, failed failures, err error
 		}
 	})
 	if err == nil {
-		columns := []string{"nameId"}
-		if db.has(runtimeTable, "returnValue") {
-			columns = append(columns, "returnValue")
-		}
-		err = db.scan(runtimeTable, columns, func(row *row) {
+		err = db.scan(runtimeTable, []string{"nameId", "returnValue"}, func(row *row) {
 			some = true
 			if id, ok := row.integer(0); !ok || !launch[id] {
 				return
 			}
 			launches++
-			if len(columns) == 1 {
-				return
-			}
 			if result, ok := row.integer(1); ok && result != 0 {
 				failed.count(result)
 			}

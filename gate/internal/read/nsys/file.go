@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -30,9 +29,8 @@ const (
 
 // state is the part of a file's metadata that changes when a program writes to it.
 type state struct {
-	size     int64
-	modified time.Time
-	counter  [4]byte // SQLite's own count of changes
+	size, modified int64
+	counter        [4]byte // SQLite's own count of changes
 }
 
 // inspect reads the first bytes of a file and refuses one that is not a SQLite database or still being written.
@@ -69,7 +67,7 @@ func look(f *os.File) (s state, head []byte, err error) {
 		return s, nil, err
 	}
 	head = head[:n]
-	s = state{size: info.Size(), modified: info.ModTime()}
+	s = state{size: info.Size(), modified: info.ModTime().UnixNano()}
 	if n >= header {
 		copy(s.counter[:], head[24:28])
 	}
@@ -83,8 +81,7 @@ func changed(file string, before state) bool {
 	}
 	defer f.Close()
 	after, _, err := look(f)
-	return err != nil || after.size != before.size || !after.modified.Equal(before.modified) ||
-		after.counter != before.counter
+	return err != nil || after != before
 }
 
 // unfinished gives the sign of another program writing to the database, "" for none, and the next step.

@@ -256,7 +256,7 @@ func TestChanged(t *testing.T) {
 	}
 	for name, s := range map[string]state{
 		"size":    {before.size + 1, before.modified, before.counter},
-		"time":    {before.size, before.modified.Add(1), before.counter},
+		"time":    {before.size, before.modified + 1, before.counter},
 		"counter": {before.size, before.modified, [4]byte{0xff}},
 	} {
 		if !changed(file, s) {

@@ -63,20 +63,20 @@ func concurrent(ranks []*cut, c *cut) bool {
 // namedJobs puts the ranks together whose traces name their job; nil where not every trace does. A rank with several
 // processes, which started them on its host, is as many ranks.
 func namedJobs(cuts []*cut) ([]job, error) {
-	found := map[string][]*cut{}
-	var names []string
+	var names model.Interned[string]
+	var out []job
 	for _, c := range cuts {
 		if c.Job == "" {
 			return nil, nil
 		}
-		if found[c.Job] == nil {
-			names = append(names, c.Job)
+		i, isNew := names.Of(c.Job)
+		if isNew {
+			out = append(out, job{numbered: true})
 		}
-		found[c.Job] = append(found[c.Job], c)
+		out[i].ranks = append(out[i].ranks, c)
 	}
-	var out []job
-	for _, name := range names {
-		j := job{ranks: found[name], numbered: true}
+	for i := range out {
+		j := &out[i]
 		slices.SortStableFunc(j.ranks, func(a, b *cut) int {
 			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.seen.Devices[0], b.seen.Devices[0]))
 		})
@@ -90,7 +90,6 @@ func namedJobs(cuts []*cut) ([]job, error) {
 				j.numbered = false
 			}
 		}
-		out = append(out, j)
 	}
 	all := slices.Clone(cuts)
 	slices.SortStableFunc(all, func(a, b *cut) int { return cmp.Compare(a.Rank, b.Rank) })
