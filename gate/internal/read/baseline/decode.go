@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -113,16 +115,19 @@ func decode(file string, text []byte, lacks lack) (Entry, error) {
 		return Entry{}, err
 	}
 	*spare = rows
-	var head, code, operations []placed
-	body := rows[:0]
+	var head []placed
+	var kernels []devicecode.Kernel
+	var operations []model.Operation
+	body, code, others := rows[:0], cells{file: file}, cells{file: file}
 	for _, r := range rows {
+		code.line, others.line = r.line, r.line
 		switch r.Scope {
 		case sessionScope:
 			head = append(head, r)
 		case codeScope:
-			code = append(code, r)
+			kernels = append(kernels, r.kernel(&code))
 		case operationScope:
-			operations = append(operations, r)
+			operations = append(operations, r.operation(&others))
 		default:
 			body = append(body, r)
 		}
@@ -131,19 +136,10 @@ func decode(file string, text []byte, lacks lack) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	c := cells{file: file}
-	for _, r := range code {
-		c.line = r.line
-		e.Code = append(e.Code, r.kernel(&c))
+	if err := cmp.Or(code.err, others.err); err != nil {
+		return Entry{}, err
 	}
-	for _, r := range operations {
-		c.line = r.line
-		e.Operations = append(e.Operations, r.operation(&c))
-	}
-	if c.err != nil {
-		return Entry{}, c.err
-	}
-	e.lacks = lacks
+	e.Code, e.Operations, e.lacks = kernels, operations, lacks
 	return e, e.decodeBody(file, body)
 }
 

@@ -107,12 +107,7 @@ func (b *Baseline) ReadKept() error { return b.read(lacking(b.state().kept)) }
 
 // ReadOne reads all rows of an entry.
 func (b *Baseline) ReadOne(e *Entry) error {
-	return b.read(measure.Map(b.Entries, func(x Entry) lack {
-		if x.ID == e.ID {
-			return nothing
-		}
-		return bodies
-	}))
+	return b.read(lacking(measure.Map(b.Entries, func(x Entry) bool { return x.ID == e.ID })))
 }
 
 // Kernels are the numbers of kernels of the entries by short names. Rows that were not read are skimmed.

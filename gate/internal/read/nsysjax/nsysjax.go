@@ -165,6 +165,8 @@ func (m member) show() string { return show(path.Base(m.path)) }
 // choose finds the reports, or where it lacks some of them the tables. It refuses an archive without either.
 func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 	var reports, exports, raw, archives []member
+	kinds := map[string]*[]member{".nsys-rep": &reports, ".qdrep": &reports, ".sqlite": &exports, ".qdstrm": &raw,
+		".parquet": &tables, ".zip": &archives, ".tar": &archives, ".tgz": &archives, ".7z": &archives}
 	named := map[string]int{}
 	combined := map[string]bool{} // the recordings whose tables it holds
 	regular := 0
@@ -174,18 +176,8 @@ func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 			continue
 		}
 		regular++
-		kind := &raw
-		switch m.ext {
-		case ".nsys-rep", ".qdrep":
-			kind = &reports
-		case ".sqlite":
-			kind = &exports
-		case ".qdstrm":
-		case ".zip", ".tar", ".tgz", ".7z":
-			kind = &archives
-		case ".parquet":
-			kind = &tables
-		default:
+		kind := kinds[m.ext]
+		if kind == nil {
 			table, base := path.Ext(path.Dir(m.path)), path.Base(m.path)
 			if table != ".parquet" && table != ".xz" || strings.HasPrefix(base, "_") {
 				continue
