@@ -1,6 +1,8 @@
 package ncu
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
 // launch is a profiled launch while its cells are collected.
@@ -109,4 +112,120 @@ type builder struct {
 func newBuilder(source string, raw []string) builder {
 	return builder{profile: &counters.Profile{Source: source}, at: map[measure.Subject]int{},
 		devices: map[string]bool{}, raw: raw}
+}
+
+// lists are words that look like numbers: which of the GPU's parts are switched on.
+var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
+
+// topology begins the names of cells that may list several numbers ("0,1"). No metric is made of them.
+var topology = input.Pattern(`^(?:numa|nvlink|c2clink)__`)
+
+// wordy reports whether the cells of a metric may hold words that look like numbers.
+func wordy(name string) bool { return lists[name] || topology().MatchString(name) }
+
+// language decides whether a table's numbers are English from all of its cells together.
+type language struct {
+	foreign, unclear error
+	english          bool
+}
+
+func (l *language) see(c *cell, form cells.Form) {
+	switch {
+	case form == cells.Point, form == cells.Thousands:
+		l.english = true
+	case form == cells.ThreeAfterPoint && l.unclear == nil: // ncu writes two decimals or six, never three
+		l.unclear = model.Refuse(model.BadValue, withC,
+			"%s: the number is ambiguous: its point may separate thousands or decimals", c.place())
+	case form == cells.Foreign && l.foreign == nil:
+		l.foreign = model.Refuse(model.BadValue, withC,
+			"%s: the number is written with a decimal comma, or with other signs than commas between thousands",
+			c.place())
+	}
+}
+
+// check refuses a table whose numbers may not be in English.
+func (l *language) check() error {
+	if l.foreign == nil && !l.english {
+		return l.unclear
+	}
+	return l.foreign
+}
+
+// value is a cell as it is read.
+type value struct {
+	number float64 // in the base unit, NaN if the cell holds none
+	step   float64 // the smallest difference that the cell can show: 8.19 Kbyte has a step of 10 byte
+	unit   string  // "ns", "byte", "hz", "byte/s"
+	text   string
+	line   int
+}
+
+// read reads the cell, and shows its number to the language. Text that is not a number is NaN.
+func (c *cell) read(l *language) value {
+	v := value{number: math.NaN(), unit: c.unit, text: c.text, line: c.line}
+	n, form := cells.Parse(c.text)
+	if !c.words {
+		l.see(c, form)
+	}
+	if !c.kept || lists[c.name] || form == cells.NoNumber || form == cells.Foreign {
+		return v
+	}
+	factor, unit := c.factor, c.base
+	if factor == 0 {
+		factor, unit = baseUnit(c.unit)
+	}
+	v.number, v.unit, v.step = n.Float(factor), unit, n.Step(factor)
+	if factor == 1 && n.Places == 0 {
+		v.step = 0
+	}
+	return v
+}
+
+// baseUnit is ncu's word for the base unit, and the factor from the unit to it. A rate has the second as its base.
+func baseUnit(unit string) (factor float64, base string) {
+	above, below, rate := strings.Cut(unit, "/")
+	factor, base = scaled(above)
+	if !rate {
+		return factor, base
+	}
+	size, per := scaled(below)
+	if per == "ns" {
+		size, per = size/1e9, "s"
+	}
+	if base == "cycle" && per == "s" {
+		return factor / size, "hz"
+	}
+	return factor / size, base + "/" + per
+}
+
+// scaled is the size of a unit and ncu's word for its base unit, with prefixes of 1000. Another unit is its own base.
+func scaled(unit string) (factor float64, base string) {
+	switch factor, base, _ := measure.BaseUnit(unit); base {
+	case "Hz":
+		return factor, "hz"
+	case "B":
+		return factor, "byte"
+	case "ns":
+		return factor, base
+	}
+	return 1, unit
+}
+
+// cell is one value as it stands in the file.
+type cell struct {
+	file    string
+	line    int
+	section string // of the details page
+	name    string // of the ncu metric
+	unit    string // as written
+	text    string
+	words   bool    // it may hold words that look like numbers
+	kept    bool    // its number is used
+	factor  float64 // from the unit to its base
+	base    string  // not yet known where factor is 0
+}
+
+// place names the cell in messages.
+func (c *cell) place() string {
+	return fmt.Sprintf("%s:%d: column %s: %s", c.file, c.line, quote(c.name), quote(c.text))
 }
