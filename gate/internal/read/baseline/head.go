@@ -99,7 +99,13 @@ func number(name string, of func(*Entry) *float64) headKey {
 }
 
 func form(name string, of func(*Entry) *string, pattern, what string) headKey {
-	return field(name, of, verbatim, formed(pattern, what))
+	matches := input.Pattern(pattern)
+	return field(name, of, verbatim, func(s string) (string, error) {
+		if !matches().MatchString(s) {
+			return "", fmt.Errorf("%q is not %s", s, what)
+		}
+		return s, nil
+	})
 }
 
 func verbatim(s string) string { return s }
@@ -153,17 +159,6 @@ const maxRuns = 100_000
 
 // maxStart is the latest start of a run in s after that of its session.
 const maxStart = 1e6
-
-// formed is a parser for text of a fixed form.
-func formed(pattern, what string) func(string) (string, error) {
-	form := input.Pattern(pattern)
-	return func(s string) (string, error) {
-		if !form().MatchString(s) {
-			return "", fmt.Errorf("%q is not %s", s, what)
-		}
-		return s, nil
-	}
-}
 
 // parseID reads the id of a session without a pattern: an old baseline lists many.
 func parseID(s string) (string, error) {

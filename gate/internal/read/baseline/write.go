@@ -204,15 +204,11 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	if _, err := decode("session", b.Bytes(), nothing); err != nil {
 		return "", nil, fmt.Errorf("this session cannot be stored: %w", err)
 	}
-	return nameOf(e, b.Bytes()), b.Bytes(), nil
-}
-
-func nameOf(e *Entry, text []byte) string {
 	start := "unknown"
 	if !e.Start.IsZero() {
 		start = e.Start.UTC().Format("20060102T1504")
 	}
-	return start + "-" + contentHash(text) + suffix
+	return start + "-" + contentHash(b.Bytes()) + suffix, b.Bytes(), nil
 }
 
 func (e *Entry) body() (out []row) {

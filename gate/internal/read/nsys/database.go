@@ -180,10 +180,11 @@ func (db *database) scan(table string, columns []string, f func(*row)) error {
 	if t == nil {
 		return nil
 	}
-	r := row{table: table, columns: columns}
+	r, n := row{table: table, columns: columns}, len(columns)
 	err := db.pages.Scan(db.ctx, t, columns, func(rows *sqlitepage.Rows) error {
 		for i := range rows.Numbers {
-			r.from(rows, i)
+			r.rows, r.number, r.first = rows, rows.Numbers[i], i*n
+			r.kinds, r.values = rows.Kinds[i*n:][:n], rows.Values[i*n:][:n]
 			f(&r)
 			if r.reason != "" {
 				return r.refuse(db)
@@ -239,13 +240,6 @@ func (r *row) wrong(format string, args ...any) {
 	if r.reason == "" {
 		r.reason = fmt.Sprintf(format, args...)
 	}
-}
-
-// from takes the cells of the i-th of rows.
-func (r *row) from(rows *sqlitepage.Rows, i int) {
-	n := len(r.columns)
-	r.rows, r.number, r.first = rows, rows.Numbers[i], i*n
-	r.kinds, r.values = rows.Kinds[i*n:][:n], rows.Values[i*n:][:n]
 }
 
 // int is the integer in a column that must hold one.

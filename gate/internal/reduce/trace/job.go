@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -123,10 +122,6 @@ func alike(all []job) ([]job, error) {
 
 // first is the rank that stands for the job's environment.
 func (j job) first() *cut { return j.ranks[0] }
-
-func (j job) sources() string {
-	return strings.Join(measure.Once(nil, measure.Map(j.ranks, (*cut).file)...), ", ")
-}
 
 // devices is how many devices the ranks used: in each file those that its processes used together, and no more in all
 // than there are ranks, since files name the devices of one host alike.

@@ -92,14 +92,9 @@ func setPhases(cuts []*cut, like *model.Session) (found bool) {
 }
 
 // commonLoops are the loops that all runs have, those with most kernel time first.
-func commonLoops(cuts []*cut, o ordering) []candidatePhase {
+func commonLoops(cuts []*cut, o ordering) (out []candidatePhase) {
 	seen := make([]map[measure.Subject][]loop, len(cuts))
 	spread(len(cuts), func(i int) { seen[i] = cuts[i].loops(o) })
-	return common(seen)
-}
-
-// common are the loops that all runs have, those with most kernel time first.
-func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
 	for s, first := range seen[0] {
 		used := make([]map[int]bool, len(seen))
 		for _, l := range first {

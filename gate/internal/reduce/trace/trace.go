@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -181,10 +182,11 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 			return s, err
 		}
 		if info.Launches == 0 {
+			sources := measure.Once(nil, measure.Map(j.ranks, (*cut).file)...)
 			return s, model.Refuse(model.NoStep,
 				"name the range that launches them as the step, or take the run as one piece (none)",
-				"%s: no kernel was launched in the %d steps of range %s that are judged", j.sources(),
-				len(c.steps)-c.skip, strconv.Quote(step))
+				"%s: no kernel was launched in the %d steps of range %s that are judged",
+				strings.Join(sources, ", "), len(c.steps)-c.skip, strconv.Quote(step))
 		}
 		s.Runs = append(s.Runs, info)
 		alone = append(alone, c)
