@@ -88,9 +88,6 @@ func (r *reader) readCalls() error {
 	if err != nil {
 		return err
 	}
-	if err := r.db.require(runtimeTable, "start", "globalTid", "correlationId", "nameId"); err != nil {
-		return err
-	}
 	if err := r.readEveryCall(names); err != nil {
 		return err
 	}
@@ -165,9 +162,9 @@ func (r *reader) readEveryCall(names *names) error {
 	r.silent = make(map[int64]int)
 	callers := make(map[int64]*caller)
 	var by *caller
-	columns := []string{"globalTid", "correlationId", "start", "nameId", "end"}
-	return r.db.scan(runtimeTable, columns, func(row *row) {
-		if tid := row.intOr(0, 0); by == nil || by.tid != tid {
+	columns := []string{"start", "globalTid", "correlationId", "nameId", "end"}
+	return r.db.scanNeeded(runtimeTable, 4, columns, func(row *row) {
+		if tid := row.intOr(1, 0); by == nil || by.tid != tid {
 			by = callers[tid]
 			if by == nil {
 				by = r.caller(tid)
@@ -182,10 +179,10 @@ func (r *reader) readEveryCall(names *names) error {
 	})
 }
 
-// call reads a call of the process from a row of thread, id, start, name and end.
+// call reads a call of the process from a row of start, thread, id, name and end.
 func (p *process) call(by *caller, row *row, names *names) {
 	found := &p.found
-	id, start, name := row.intOr(1, 0), row.int(2), names.of(row.intOr(3, 0))
+	id, start, name := row.intOr(2, 0), row.int(0), names.of(row.intOr(3, 0))
 	if end := row.intOr(4, start); end >= start {
 		found.all.Add(model.Call{Start: start, End: end, Name: name.text, Thread: by.number})
 	}

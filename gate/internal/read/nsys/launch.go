@@ -11,14 +11,12 @@ import (
 )
 
 func (r *reader) readKernels() error {
-	err := r.db.require(kernelTable, "start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
-	if err != nil {
-		return err
-	}
+	needed := []string{"start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"}
 	if !r.db.has(kernelTable, "demangledName") && !r.db.has(kernelTable, "mangledName") {
-		if err := r.db.require(kernelTable, "shortName"); err != nil {
-			return err
-		}
+		needed = append(needed, "shortName")
+	}
+	if err := r.db.require(kernelTable, needed...); err != nil {
+		return err
 	}
 	expected, err := r.db.count(kernelTable)
 	if err != nil {
@@ -136,19 +134,16 @@ func (r *reader) kernels(p *process) []model.KernelInfo {
 }
 
 func (r *reader) readCopies() error {
-	if err := r.db.require(copyTable, "start", "end", "bytes", "copyKind"); err != nil {
-		return err
-	}
 	expected := r.db.room(copyTable)
 	for _, p := range r.processes {
 		if len(r.processes) == 1 {
 			p.copies, p.copyIDs = make([]model.Copy, 0, expected), make([]int64, 0, expected)
 		}
 	}
-	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "copyKind",
+	columns := []string{"start", "end", "bytes", "copyKind", "correlationId", "globalPid", "deviceId", "streamId",
 		"srcKind", "dstKind"}
-	return r.db.scan(copyTable, columns, func(row *row) {
-		kind := row.int(7)
+	return r.db.scanNeeded(copyTable, 4, columns, func(row *row) {
+		kind := row.int(3)
 		if kind < 0 || kind >= int64(model.Memset) {
 			kind = 0
 		}
@@ -157,30 +152,27 @@ func (r *reader) readCopies() error {
 }
 
 func (r *reader) readMemsets() error {
-	if err := r.db.require(setTable, "start", "end", "bytes"); err != nil {
-		return err
-	}
-	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "memKind"}
-	return r.db.scan(setTable, columns, func(row *row) {
-		r.addCopy(row, model.Memset, model.MemoryUnknown, memoryKind(row.intOr(7, -1)))
+	columns := []string{"start", "end", "bytes", "memKind", "correlationId", "globalPid", "deviceId", "streamId"}
+	return r.db.scanNeeded(setTable, 3, columns, func(row *row) {
+		r.addCopy(row, model.Memset, model.MemoryUnknown, memoryKind(row.intOr(3, -1)))
 	})
 }
 
 func (r *reader) addCopy(row *row, kind model.CopyKind, source, target model.MemoryKind) {
 	start, end := row.span(0, 1)
-	bytes := row.int(4)
+	bytes := row.int(2)
 	if bytes < 0 {
 		row.wrong("%d bytes", bytes)
 	}
-	p := r.of(row.intOr(3, 0))
+	p := r.of(row.intOr(5, 0))
 	if p == nil {
 		return
 	}
 	p.copies = append(p.copies, model.Copy{
 		Start: start, End: end, API: start, Bytes: bytes, Range: -1, Kind: kind, Source: source, Target: target,
-		Device: int32(row.intOr(5, 0)), Stream: int32(row.intOr(6, 0)), Thread: -1,
+		Device: int32(row.intOr(6, 0)), Stream: int32(row.intOr(7, 0)), Thread: -1,
 	})
-	p.copyIDs = append(p.copyIDs, row.intOr(2, 0))
+	p.copyIDs = append(p.copyIDs, row.intOr(4, 0))
 }
 
 func memoryKind(v int64) model.MemoryKind {
