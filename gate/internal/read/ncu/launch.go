@@ -215,6 +215,7 @@ func scaled(unit string) (factor float64, base string) {
 type cell struct {
 	file    string
 	line    int
+	at      int    // of its column on the raw page
 	section string // of the details page
 	name    string // of the ncu metric
 	unit    string // as written

@@ -126,20 +126,13 @@ func (r *rows) launch() launch {
 	return l
 }
 
-// counted is a column of the raw page that holds a metric: its place, and its cell of the current row.
-type counted struct {
-	at int
-	cell
-}
-
 // rawPage reads a row a launch. Most columns serve only to find the number format of the language.
 func (b *builder) rawPage(r *rows, header []string, language *language) error {
-	var columns []counted
+	var columns []cell // of metrics, in the current row
 	var names []string
 	for i, name := range header {
 		if isMetric(name) {
-			columns = append(columns, counted{i, cell{file: r.name, name: name, words: wordy(name),
-				kept: b.keeps(name)}})
+			columns = append(columns, cell{at: i, file: r.name, name: name, words: wordy(name), kept: b.keeps(name)})
 			if b.keeps(name) {
 				names = append(names, name)
 			}
