@@ -315,7 +315,8 @@ func newestState(sessions []model.Session) []model.Session {
 			newest[s.Profiler()] = s.ID
 		}
 	}
-	return slices.DeleteFunc(sessions, func(s model.Session) bool { return !s.Accepted && newest[s.Profiler()] != s.ID })
+	return slices.DeleteFunc(sessions,
+		func(s model.Session) bool { return !s.Accepted && newest[s.Profiler()] != s.ID })
 }
 
 // All is every session that nothing takes back, whether another replaces it or not, the oldest first.

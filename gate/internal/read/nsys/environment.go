@@ -280,8 +280,8 @@ func (db *database) successors(tables []string) error {
 		}
 		if n == 0 {
 			return model.Refuse(model.NewSchema, updateNsgate,
-				"%s: it holds %s instead of %s: it was written by an nsys that is newer than this nsgate", db.name, table,
-				name)
+				"%s: it holds %s instead of %s: it was written by an nsys that is newer than this nsgate", db.name,
+				table, name)
 		}
 	}
 	return nil
