@@ -111,8 +111,7 @@ var sources = []source{
 		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
 		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
 	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + " +
-		"dram__bytes_write.sum.per_second | " +
-		"1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
+		"dram__bytes_write.sum.per_second | 1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
 		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
 	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
 	{measure.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},

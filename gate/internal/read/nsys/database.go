@@ -36,9 +36,8 @@ const (
 // TARGET_INFO_SYSTEM_ENV are never among them: they hold the environment variables and the output of the workload.
 var exported = []string{
 	"StringIds", kernelTable, runtimeTable, copyTable, setTable, graphTable, memoryTable, rangeTable, overheadTable,
-	diagnosticTable,
-	gpuMetricTable, gpuMetricNameTable, chainTable,
-	"TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT",
+	diagnosticTable, gpuMetricTable, gpuMetricNameTable, chainTable, "TARGET_INFO_GPU",
+	"TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT",
 }
 
 // readable are the tables that Read looks into.

@@ -39,10 +39,9 @@ func (k kind) String() string {
 
 // reports holds the names of the reports that are read, those until 2022 too.
 var reports = map[string]kind{
-	"cuda_gpu_trace": gpuTrace, "gputrace": gpuTrace, "cuda_gpu_kern_trace": gpuTrace, "cuda_gpu_kern_sum": kernSum,
-	"gpukernsum":            kernSum,
-	"cuda_gpu_mem_time_sum": memTime, "gpumemtimesum": memTime, "cuda_gpu_mem_size_sum": memSize,
-	"gpumemsizesum": memSize,
+	"cuda_gpu_trace": gpuTrace, "gputrace": gpuTrace, "cuda_gpu_kern_trace": gpuTrace,
+	"cuda_gpu_kern_sum": kernSum, "gpukernsum": kernSum, "cuda_gpu_mem_time_sum": memTime, "gpumemtimesum": memTime,
+	"cuda_gpu_mem_size_sum": memSize, "gpumemsizesum": memSize,
 }
 
 var (
@@ -130,8 +129,7 @@ var invisible = strings.NewReplacer("\uFEFF", "", "\u200B", "", "\u200C", "", "\
 // renamed holds the names of 2020 and 2021, and those that differ between tables.
 var renamed = map[string]string{
 	"average": "avg", "minimum": "min", "maximum": "max", "total time": "total", "instances": "count",
-	"operations": "count",
-	"operation":  "name",
+	"operations": "count", "operation": "name",
 }
 
 // titleWords matches a part of every header that is read or known.

@@ -93,10 +93,9 @@ var kinds = map[string]kind{
 	"kernel": kernelEvent, "Kernel": kernelEvent,
 	"gpu_memcpy": copyEvent, "Memcpy": copyEvent,
 	"gpu_memset": setEvent, "Memset": setEvent,
-	"cuda_runtime": callEvent, "cuda_driver": callEvent, "Runtime": callEvent, "hip_runtime": callEvent,
-	"hip_driver":      callEvent,
-	"user_annotation": rangeEvent,
-	"cpu_op":          operatorEvent, "Operator": operatorEvent,
+	"cuda_runtime": callEvent, "cuda_driver": callEvent, "Runtime": callEvent,
+	"hip_runtime": callEvent, "hip_driver": callEvent,
+	"user_annotation": rangeEvent, "cpu_op": operatorEvent, "Operator": operatorEvent,
 }
 
 // kindOf is the kind of a category: those of devices that are not judged go by their first word, in letters of any
@@ -123,8 +122,7 @@ func foreignDevice(word []byte) string {
 // foreign names the devices that are not judged, by how the categories of their events begin.
 var foreign = map[string]string{
 	"xpu": "an Intel GPU (XPU)", "hpu": "an Intel Gaudi (HPU)", "mtia": "an accelerator of Meta (MTIA)",
-	"glow":        "an accelerator of Glow",
-	"privateuse1": "an accelerator of a PyTorch extension (PrivateUse1)",
+	"glow": "an accelerator of Glow", "privateuse1": "an accelerator of a PyTorch extension (PrivateUse1)",
 }
 
 // text is the value of a JSON string, "" for anything else.

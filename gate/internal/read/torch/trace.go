@@ -136,8 +136,7 @@ func (t *trace) addWork(e *event) error {
 		}
 		t.copies = append(t.copies, transfer{id: id, Copy: model.Copy{
 			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source,
-			Target: target, Thread: -1,
-			Device: device, Stream: stream,
+			Target: target, Thread: -1, Device: device, Stream: stream,
 		}})
 		return t.bounded(len(t.copies))
 	}
