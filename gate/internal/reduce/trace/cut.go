@@ -156,7 +156,7 @@ func (c *cut) divide(step string) error {
 	}
 	c.compute = make([]float64, len(c.steps))
 	communicates := c.communicates()
-	steps := finder{spans: c.steps, last: -1}
+	steps := finder{spans: c.steps}
 	for i := range c.launches {
 		l := &c.launches[i]
 		if at := steps.find(l.API); at >= 0 && !communicates[l.Kernel] {
@@ -172,8 +172,7 @@ func (c *cut) stepOf(api int64) int { return spanOf(c.steps, api) }
 
 // spanOf is the index of the sorted, disjoint interval that contains an instant, -1 for none.
 func spanOf(spans []model.Interval, at int64) int {
-	f := finder{spans: spans, last: -1}
-	return f.find(at)
+	return (&finder{spans: spans}).find(at)
 }
 
 // finder finds the intervals of instants. Most instants lie in the interval of the one before.
@@ -242,7 +241,7 @@ func (p *placer) find(device int32, api int64) int {
 	}
 	of := p.on[device]
 	if of == nil {
-		of = &finder{spans: p.laidOn(device), last: -1}
+		of = &finder{spans: p.laidOn(device)}
 		p.on[device] = of
 	}
 	return of.find(api)

@@ -26,7 +26,7 @@ func (c *cut) newRoles() *roles {
 
 func (r *roles) listInside() {
 	r.inside = make([][]int32, len(r.c.steps))
-	steps := finder{spans: r.c.steps, last: -1}
+	steps := finder{spans: r.c.steps}
 	for i, x := range r.c.Ranges {
 		if at := steps.find(x.Start); at >= 0 && x.End <= r.c.steps[at].End+1 {
 			r.inside[at] = append(r.inside[at], int32(i))
