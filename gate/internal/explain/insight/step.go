@@ -1,8 +1,13 @@
 package insight
 
 import (
+	"math"
+	"slices"
+
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -30,4 +35,53 @@ func stepPart(w *result.Waterfall) []result.Remark {
 	p := w.Parts[0]
 	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change,
 		Unit: measure.StepTime.Unit})}
+}
+
+// factsOf explains the findings on a metric by facts about both sides.
+func factsOf(m measure.Metric, facts func(base, head *recorded.Index) []result.Remark) func(*decide.Decision,
+	*result.Report) {
+	return func(d *decide.Decision, x *result.Report) {
+		for i := range d.Findings {
+			if d.Findings[i].Metric == m.Name {
+				x.State(i, facts(d.Matching.Base, d.Matching.Head)...)
+			}
+		}
+	}
+}
+
+// changedCalls names the functions with a changed count of synchronising calls, and the range of these calls.
+func changedCalls(base, head *recorded.Index) []result.Remark {
+	typical := func(s *recorded.Index, subject measure.Subject) float64 {
+		var values []float64
+		for i, all := range s.Values(measure.Workload, measure.SyncCalls.Name) {
+			of := s.Values(subject, measure.SyncCalls.Name)[i]
+			for run, v := range all {
+				switch {
+				case math.IsNaN(v):
+				case math.IsNaN(of[run]):
+					values = append(values, 0) // the run has a list of calls, without this one
+				default:
+					values = append(values, of[run])
+				}
+			}
+		}
+		return stats.Median(values)
+	}
+	var out []result.Remark
+	subjects := slices.Concat(base.Subjects(), head.Subjects())
+	slices.SortStableFunc(subjects, measure.Subject.Compare)
+	for _, s := range slices.Compact(subjects) {
+		if s.Scope != measure.ScopeCall {
+			continue
+		}
+		if b, h := typical(base, s), typical(head, s); b != h {
+			role := ""
+			if x := head.Find(s, measure.SyncCalls.Name); x != nil {
+				role = x.Role
+			}
+			out = append(out, result.Say(reason.Calls{Call: s.Name, Base: result.Number(b), Head: result.Number(h),
+				Range: role}))
+		}
+	}
+	return out
 }
