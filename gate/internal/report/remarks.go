@@ -67,3 +67,32 @@ func about(x story.Remark) (short, help string) {
 func sarifText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(s)
 }
+
+// codeQuality writes remarks with the six fields that GitLab reads of a Code Climate issue, as its parser stops at one
+// that lacks one: failing causes and a missing verdict as major, slower causes as minor, undecided ones as info.
+func codeQuality(v *story.Story) (string, error) {
+	issues := []object{}
+	for _, x := range v.Remarks() {
+		severity := [...]string{story.NoVerdict: "major", story.Fails: "major", story.Warns: "minor",
+			story.Undecided: "info", story.Noted: "info"}[x.Class]
+		path, line := x.Place()
+		issues = append(issues, object{"description", x.Brief, "check_name", x.Check, "fingerprint", x.Fingerprint,
+			"severity", severity, "location", object{"path", path, "lines", object{"begin", line}}})
+	}
+	return indented(issues)
+}
+
+// rdjson writes remarks for reviewdog (Reviewdog Diagnostic Format), which shows a message as Markdown.
+func rdjson(v *story.Story) (string, error) {
+	list := []object{}
+	for _, x := range v.Remarks() {
+		severity := [...]string{story.NoVerdict: "ERROR", story.Fails: "ERROR", story.Warns: "WARNING",
+			story.Undecided: "INFO", story.Noted: "INFO"}[x.Class]
+		path, line := x.Place()
+		list = append(list, object{"message", prose(x.Brief),
+			"location", object{"path", path, "range", object{"start", object{"line", line}}},
+			"severity", severity, "code", object{"value", x.Check}})
+	}
+	return indented(object{"source", object{"name", "nsgate", "url", "https://github.com/nsgate/nsgate"},
+		"diagnostics", list})
+}

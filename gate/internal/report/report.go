@@ -1,5 +1,5 @@
-// Package report renders what a gate found: every format, in a file of its own, prints the story of a report and
-// escapes its texts. A saved report gives the same output as a fresh one.
+// Package report renders what a gate found: every format prints the story of a report and escapes its texts. A saved
+// report gives the same output as a fresh one.
 package report
 
 import (

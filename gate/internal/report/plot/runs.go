@@ -111,3 +111,108 @@ func about(groups []Group, label func(float64) string) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// Timeline describes the moments of a trend, by their indices.
+type Timeline struct {
+	Tips   []string // text under the pointer
+	Marks  []string // labels of the axis
+	Hosts  []int    // the first on another host
+	Others []int    // the first with another driver, clock or the like
+	Anchor int      // the anchor, -1 for none
+}
+
+// Trend draws a number over time: a dot for each moment, a line at each change of level, and behind them changes of the
+// environment.
+func Trend(title string, values []float64, changes []int, t Timeline, label func(float64) string) SVG {
+	const band = 44
+	scale := Around(0.15, values...)
+	// The scale spans at least 1 %, so that noise stays flat.
+	if middle := (scale.Low + scale.High) / 2; scale.High-scale.Low < 0.01*middle {
+		scale = Scale{middle * 0.995, middle * 1.005}
+	}
+	last := math.Max(float64(len(values)-1), 1)
+	at := func(i int) float64 { return 0.01 + 0.98*float64(i)/last }
+	between := func(i int) float64 { return at(i) - 0.49/last }
+	s := begin("trend", band+axisHeight, title, "")
+	s.text("tick start", 0, band+axisHeight-4, t.Marks[0])
+	s.text("tick end", 1, band+axisHeight-4, t.Marks[len(values)-1])
+	for _, i := range t.Hosts {
+		s.line("host", between(i), band-6, between(i), band)
+	}
+	for _, i := range t.Others {
+		s.line("other", between(i), 0, between(i), band)
+	}
+	if t.Anchor >= 0 {
+		s.line("anchor", at(t.Anchor), 0, at(t.Anchor), band)
+	}
+	for _, c := range changes {
+		s.line("limit", between(c), 0, between(c), band)
+	}
+	path, pen := "", "M"
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			path += pen + strconv.Itoa(int(1000*at(i))) + " " + strconv.Itoa(int(1000*(1-scale.At(v))))
+			pen = "L"
+		}
+	}
+	s.shape("trace base", 0, band, path)
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			s.dot("run", at(i), band*(1-scale.At(v)), 3, t.Tips[i]+": "+label(v))
+		}
+	}
+	return s.end()
+}
+
+// bins is how many columns a density has.
+const bins = 60
+
+// Spread draws how the times of launches are distributed, from evenly spaced quantiles: the baseline above the line,
+// the head below.
+func Spread(title string, base, head []int64, label func(float64) string) SVG {
+	const band = 38
+	var values []float64
+	for _, q := range [][]int64{base, head} {
+		if n := len(q); n > 2 {
+			values = append(values, float64(q[1]), float64(q[n-2])) // the extremes are single launches
+		}
+	}
+	scale := Around(0.06, values...)
+	b, most := density(base, scale)
+	h, mostOfHead := density(head, scale)
+	most = math.Max(most, mostOfHead)
+	s := begin("spread", 2*band+axisHeight, title, "")
+	s.axis(scale, 4, 2*band, label)
+	s.shape("area base", 0, band, area(b, func(v float64) float64 { return 1000 - 950*v/most }))
+	s.shape("area head", band, band, area(h, func(v float64) float64 { return 950 * v / most }))
+	s.line("zero", 0, band, 1, band)
+	return s.end()
+}
+
+// density is the part of all launches in each bin, and the largest of these. Launches between two quantiles are spread
+// evenly.
+func density(quantiles []int64, scale Scale) (parts [bins]float64, most float64) {
+	for i := 1; i < len(quantiles); i++ {
+		low, high := float64(quantiles[i-1]), float64(quantiles[i])
+		if high < scale.Low || low > scale.High {
+			continue
+		}
+		first, last := min(int(scale.At(low)*bins), bins-1), min(int(scale.At(high)*bins), bins-1)
+		for j := first; j <= last; j++ {
+			parts[j] += 1 / float64(len(quantiles)-1) / float64(last-first+1)
+			most = math.Max(most, parts[j])
+		}
+	}
+	return parts, math.Max(most, 1e-9)
+}
+
+// area is the outline of a density; y is the height of a value in it.
+func area(parts [bins]float64, y func(v float64) float64) string {
+	point := func(x int, v float64) string { return strconv.Itoa(x) + " " + strconv.Itoa(int(y(v))) }
+	var b strings.Builder
+	b.WriteString("M" + point(0, 0))
+	for i, v := range parts {
+		b.WriteString("L" + point(1000*i/(bins-1), v))
+	}
+	return b.String() + "L" + point(1000, 0) + "Z"
+}

@@ -1,6 +1,10 @@
 package story
 
-import "github.com/nsgate/nsgate/gate/internal/result"
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
 
 // Tone is the meaning that a format shows by a colour, an icon or a CSS class.
 type Tone int
@@ -75,4 +79,73 @@ func classOf(f result.Finding) Class {
 		}
 	}
 	return Harmless // unknown outcome
+}
+
+// count sets how many causes of each outcome the report names. Of several workloads it is the sum.
+func (v *Story) count() {
+	c := &v.Counts
+	for _, x := range slices.Concat(v.Causes, v.Open, v.Gains) {
+		switch x.Class {
+		case Failing:
+			c.Slower++
+		case Warned:
+			c.Warned++
+		case Open:
+			c.Undecided++
+		case Increased:
+			c.Increased++
+		case Faster:
+			c.Faster++
+		}
+	}
+	c.New, c.Gone = len(Groups(Untold(v.Of(New)))), len(Groups(Untold(v.Of(Gone))))
+	c.Comparisons = len(v.Rows)
+}
+
+// Groups are the causes with their comparisons, failing ones first.
+func (v *Story) Groups() (out []result.Group) {
+	for _, c := range slices.Concat(v.Causes, v.Open, v.Gains) {
+		lead := c.Lead()
+		g := result.Group{Outcome: lead.F.Outcome, Fails: c.Class == Failing, Subject: unbind(c.Subject), Cost: c.Cost,
+			Do: c.Do, Findings: []int{lead.At}}
+		for _, text := range c.Why {
+			g.Why = append(g.Why, unbind(text))
+		}
+		for _, r := range c.Rows {
+			if r.At != lead.At {
+				g.Findings = append(g.Findings, r.At)
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// ByCause are the comparisons of causes, behind the one that names each.
+func (v *Story) ByCause(lists ...[]Cause) (rows []Row) {
+	for _, c := range slices.Concat(lists...) {
+		lead := c.Lead()
+		rows = append(rows, lead)
+		for _, r := range c.Rows {
+			if r.At != lead.At {
+				r.Part = true
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// Leads names, for each comparison that fails the gate as a part of a cause, the comparison that names the cause.
+func (v *Story) Leads() map[int]string {
+	out := map[int]string{}
+	for _, c := range v.Causes {
+		lead := c.Lead()
+		for _, r := range c.Rows {
+			if r.At != lead.At && c.Class == Failing && r.Class == Failing {
+				out[r.At] = lead.Title()
+			}
+		}
+	}
+	return out
 }
