@@ -98,6 +98,12 @@ func As[R Reason](x Remark) (r R, ok bool) {
 	return r, true
 }
 
+// Is reports whether a remark has a reason of a type.
+func Is[R Reason](x Remark) bool {
+	_, is := As[R](x)
+	return is
+}
+
 // SayIf is a list of one reason where a condition holds, else an empty one.
 func SayIf(holds bool, r Reason) []Remark {
 	if !holds {

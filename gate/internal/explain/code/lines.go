@@ -30,10 +30,7 @@ func Slower(r *result.Report) map[int][]string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Slower ||
-			slices.ContainsFunc(f.Facts, func(x result.Remark) bool {
-				_, is := result.As[reason.SameCode](x)
-				return is
-			}) {
+			slices.ContainsFunc(f.Facts, result.Is[reason.SameCode]) {
 			continue
 		}
 		out[i] = nil
@@ -60,10 +57,7 @@ func Definitions(root fs.FS) func(f result.Finding) (file string, line int, ok b
 
 // OtherCommand reports whether another command started the program than in the baseline.
 func OtherCommand(r *result.Report) bool {
-	return slices.ContainsFunc(r.Doubts, func(x result.Remark) bool {
-		_, other := result.As[reason.OtherCommand](x)
-		return other
-	})
+	return slices.ContainsFunc(r.Doubts, result.Is[reason.OtherCommand])
 }
 
 // Tree is the working tree of a repository beside the commit of a baseline.

@@ -60,32 +60,32 @@ func (a advice) applies(f *Failure) bool {
 var conditions = map[string]func(*Failure) bool{
 	"rank, late":                             func(f *Failure) bool { return f.Rank && f.Report.Ranks.Straggler.Late },
 	"rank, computes longer":                  func(f *Failure) bool { return f.Rank },
-	"bound, no limit on a change":            (*Failure).bounded,
+	"bound, no limit on a change":            lead(bounded),
 	"device code, a limit of the policy":     func(f *Failure) bool { return f.Report.ReasonKey == "code-limit" },
-	"drift, a limit of the policy":           (*Failure).overDrift,
+	"drift, a limit of the policy":           func(f *Failure) bool { return f.Report.ReasonKey == result.KeyOverDrift },
 	"copies, a few bytes to the host, often": scalar("DtoH"),
 	"copies, a few bytes to the GPU, often":  scalar("HtoD"),
-	"count, synchronising calls":             allOf(whole, grows(measure.SyncCalls)),
-	"copies, pageable memory":                allOf(scoped(measure.ScopeWorkload), unpinned),
-	"memset":                                 copied("memset"),
-	"copies, more of them":                   allOf(copied(""), grows(measure.Copies)),
-	"copies, more bytes":                     allOf(copied(""), grows(measure.CopyBytes)),
-	"copies, between GPUs or on one":         anyOf(copied("DtoD"), copied("PtoP")),
-	"copies, as many bytes":                  copied(""),
-	"count, allocations":                     allOf(whole, grows(measure.Allocations)),
-	"memory":                                 metric(measure.MemoryPeak),
-	"output, memory":                         named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
+	"count, synchronising calls":             allOf(lead(whole), grows(measure.SyncCalls)),
+	"copies, pageable memory": allOf(scoped(measure.ScopeWorkload),
+		anyOf(grows(measure.PageableBytes), stated(unpinned))),
+	"memset":                         copied("memset"),
+	"copies, more of them":           allOf(copied(""), grows(measure.Copies)),
+	"copies, more bytes":             allOf(copied(""), grows(measure.CopyBytes)),
+	"copies, between GPUs or on one": anyOf(copied("DtoD"), copied("PtoP")),
+	"copies, as many bytes":          copied(""),
+	"count, allocations":             allOf(lead(whole), grows(measure.Allocations)),
+	"memory":                         metric(measure.MemoryPeak),
+	"output, memory":                 named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
 	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
 		"first token", "inter-token"),
-	"server, throughput":            named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
-	"output, no speed":              allOf(scoped(measure.ScopeOutput), noSpeed),
-	"output":                        scoped(measure.ScopeOutput),
-	"benchmark row, server latency": named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
-	"benchmark row, memory":         metric(measure.Memory),
-	"benchmark row, profiled": allOf(scoped(measure.ScopeBenchmark),
-		func(f *Failure) bool { return f.Findings[0].Cause != nil }),
+	"server, throughput":             named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
+	"output, no speed":               of(measure.ScopeOutput, noSpeed),
+	"output":                         scoped(measure.ScopeOutput),
+	"benchmark row, server latency":  named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
+	"benchmark row, memory":          metric(measure.Memory),
+	"benchmark row, profiled":        of(measure.ScopeBenchmark, func(x *result.Finding) bool { return x.Cause != nil }),
 	"benchmark row, ratio":           anyOf(metric(measure.Ratio), metric(measure.RateRatio)),
-	"benchmark row, no speed":        allOf(scoped(measure.ScopeBenchmark), noSpeed),
+	"benchmark row, no speed":        of(measure.ScopeBenchmark, noSpeed),
 	"benchmark row":                  scoped(measure.ScopeBenchmark),
 	"section, start-up":              anyOf(metric(measure.StartupTime), metric(measure.InitTime)),
 	"section":                        scoped(measure.ScopeSection),
@@ -95,30 +95,27 @@ var conditions = map[string]func(*Failure) bool{
 	"code, spills":                   anyOf(attribute(measure.LocalMemory), attribute(measure.SpillBytes), spills),
 	"code, more registers":           attribute(measure.Registers),
 	"code, changed lines":            fact[reason.ChangedLines],
-	"kernel, same code, lower clock": clocked,
+	"kernel, same code, lower clock": stated(func(r reason.SameCode) bool { return r.HeadClock > 0 }),
 	"kernel, same code":              fact[reason.SameCode],
-	"kernel, other code, no line": func(f *Failure) bool {
-		return states(f, func(r reason.NoChangedLines) bool { return !r.Launch && !r.Definition })
-	},
-	"kernel, changed lines elsewhere": func(f *Failure) bool {
-		return states(f, func(r reason.NoChangedLines) bool { return r.Definition && len(r.Elsewhere) > 0 })
-	},
+	"kernel, other code, no line": stated(
+		func(r reason.NoChangedLines) bool { return !r.Launch && !r.Definition }),
+	"kernel, changed lines elsewhere": stated(
+		func(r reason.NoChangedLines) bool { return r.Definition && len(r.Elsewhere) > 0 }),
 	"kernel, another operation":        fact[reason.OtherParts],
 	"kernel, an operation more":        fact[reason.AddedOperation],
 	"kernel, other code":               anyOf(fact[reason.CodeChangedHere], fact[reason.NoLines]),
 	"kernels, more launches of all":    func(f *Failure) bool { return f.Loops },
-	"kernel replaced, several for one": unfused,
-	"kernel replaced": allOf(scoped(measure.ScopeKernel),
-		func(f *Failure) bool { return f.Findings[0].Replaces() }),
-	"kernel, more launches": grows(measure.Launches),
-	"kernel, small kernels": grows(measure.SmallKernels),
-	"kernel, new": allOf(scoped(measure.ScopeKernel),
-		func(f *Failure) bool { return f.Findings[0].Base == 0 || f.Findings[0].Outcome == result.New }),
-	"kernel, another launch": anyOf(fact[reason.Geometry], matched("geometry")),
-	"kernel, collective": allOf(scoped(measure.ScopeKernel),
-		func(f *Failure) bool { return attribution.Communicates(f.Findings[0].Name) }),
-	"kernel, place": allOf(scoped(measure.ScopeKernel),
-		func(f *Failure) bool { return f.Findings[0].Origin != nil }),
+	"kernel replaced, several for one": of(measure.ScopeKernel, unfused),
+	"kernel replaced":                  of(measure.ScopeKernel, (*result.Finding).Replaces),
+	"kernel, more launches":            grows(measure.Launches),
+	"kernel, small kernels":            grows(measure.SmallKernels),
+	"kernel, new": of(measure.ScopeKernel,
+		func(x *result.Finding) bool { return x.Base == 0 || x.Outcome == result.New }),
+	"kernel, another launch": anyOf(fact[reason.Geometry],
+		lead(func(x *result.Finding) bool { return x.Match == "geometry" })),
+	"kernel, collective": of(measure.ScopeKernel,
+		func(x *result.Finding) bool { return attribution.Communicates(x.Name) }),
+	"kernel, place":    of(measure.ScopeKernel, func(x *result.Finding) bool { return x.Origin != nil }),
 	"kernel, its time": scoped(measure.ScopeKernel),
 	"range":            scoped(measure.ScopeRange),
 	"step, profiler":   func(f *Failure) bool { return f.Part == "profiler" },
@@ -126,15 +123,11 @@ var conditions = map[string]func(*Failure) bool{
 	"step, one part":   allOf(metric(measure.StepTime), func(f *Failure) bool { return f.Part != "" }),
 	"step, no cause":   anyOf(metric(measure.StepTime), metric(measure.RunTime)),
 	"GPU time, whole runs": allOf(metric(measure.GPUTime), func(f *Failure) bool {
-		return slices.ContainsFunc(f.Report.Doubts, func(x result.Remark) bool {
-			return x.Key == result.Say(reason.OneStep{}).Key
-		})
+		return slices.ContainsFunc(f.Report.Doubts, result.Is[reason.OneStep])
 	}),
 	"GPU time, no kernel": metric(measure.GPUTime),
 	"anything":            func(*Failure) bool { return true },
 }
-
-func (f *Failure) overDrift() bool { return f.Report.ReasonKey == result.KeyOverDrift }
 
 func anyOf(list ...func(*Failure) bool) func(*Failure) bool {
 	return func(f *Failure) bool {
@@ -146,38 +139,38 @@ func allOf(one, other func(*Failure) bool) func(*Failure) bool {
 	return func(f *Failure) bool { return one(f) && other(f) }
 }
 
+// lead is a condition on the comparison that names a failure.
+func lead(is func(*result.Finding) bool) func(*Failure) bool {
+	return func(f *Failure) bool { return len(f.Findings) > 0 && is(f.Findings[0]) }
+}
+
+// of is a condition on a comparison of a scope that names a failure.
+func of(s measure.Scope, is func(*result.Finding) bool) func(*Failure) bool {
+	return lead(func(x *result.Finding) bool { return x.Scope == s && is(x) })
+}
+
 // scoped reports whether the failure is of a scope.
 func scoped(s measure.Scope) func(*Failure) bool {
-	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Scope == s }
+	return lead(func(x *result.Finding) bool { return x.Scope == s })
 }
 
-// whole reports whether the failure is of the whole program.
-func whole(f *Failure) bool {
-	return len(f.Findings) > 0 && f.Findings[0].Subject() == measure.Workload
-}
+// whole reports whether a comparison is of the whole program.
+func whole(x *result.Finding) bool { return x.Subject() == measure.Workload }
 
-// noSpeed reports whether the number that names the failure is no time or rate.
-func noSpeed(f *Failure) bool { return !f.Findings[0].OfSpeed() }
+// noSpeed reports whether a number is no time or rate.
+func noSpeed(x *result.Finding) bool { return !x.OfSpeed() }
 
 // metric reports whether a metric names the failure.
 func metric(m measure.Metric) func(*Failure) bool {
-	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Metric == m.Name }
+	return lead(func(x *result.Finding) bool { return x.Metric == m.Name })
 }
 
-// matched reports whether its sides were matched in a way.
-func matched(how string) func(*Failure) bool {
-	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Match == how }
-}
-
-// named reports whether it is of a scope, and its name, metric or unit holds a word.
+// named reports whether the failure is of a scope, and its name, metric or unit holds a word.
 func named(s measure.Scope, words ...string) func(*Failure) bool {
-	return func(f *Failure) bool {
-		return scoped(s)(f) && slices.ContainsFunc(words, func(word string) bool {
-			x := f.Findings[0]
-			return strings.Contains(strings.ToLower(strings.NewReplacer("_",
-				" ").Replace(x.Name+" "+x.Metric+" "+x.Unit)), word)
-		})
-	}
+	return of(s, func(x *result.Finding) bool {
+		text := strings.ToLower(strings.ReplaceAll(x.Name+" "+x.Metric+" "+x.Unit, "_", " "))
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+	})
 }
 
 // grows reports whether a metric of its subject, or a count that belongs to it, increased.
@@ -190,23 +183,23 @@ func grows(m measure.Metric) func(*Failure) bool {
 }
 
 // fact reports whether a fact of its comparisons is of a kind.
-func fact[R result.Reason](f *Failure) bool { return states(f, func(R) bool { return true }) }
+func fact[R result.Reason](f *Failure) bool { return stated(func(R) bool { return true })(f) }
 
-// states reports whether a fact of its comparisons meets a condition.
-func states[R result.Reason](f *Failure, is func(R) bool) bool {
-	return slices.ContainsFunc(f.Findings, func(x *result.Finding) bool {
-		return slices.ContainsFunc(x.Facts, func(x result.Remark) bool {
-			said, ok := result.As[R](x)
-			return ok && is(said)
-		})
-	})
+// stated reports whether a fact of its comparisons meets a condition.
+func stated[R result.Reason](is func(R) bool) func(*Failure) bool {
+	fact := func(x result.Remark) bool {
+		said, ok := result.As[R](x)
+		return ok && is(said)
+	}
+	return func(f *Failure) bool {
+		return slices.ContainsFunc(f.Findings,
+			func(x *result.Finding) bool { return slices.ContainsFunc(x.Facts, fact) })
+	}
 }
 
 // attribute reports whether a property of the launch or of the code increased.
 func attribute(m measure.Metric) func(*Failure) bool {
-	return func(f *Failure) bool {
-		return states(f, func(r reason.Attribute) bool { return r.Metric == m.Name && r.Head > r.Base })
-	}
+	return stated(func(r reason.Attribute) bool { return r.Metric == m.Name && r.Head > r.Base })
 }
 
 // spills reports whether the code of its kernel stores more to local memory.
@@ -218,53 +211,35 @@ func spills(f *Failure) bool {
 	return changed && c.Head.SpillStores > c.Base.SpillStores
 }
 
-// clocked reports whether its code is the same and the SM clock was lower.
-func clocked(f *Failure) bool {
-	return states(f, func(r reason.SameCode) bool { return r.HeadClock > 0 })
-}
-
-// cause is what counters say of its kernel, nil for nothing.
-func (f *Failure) cause() *result.Cause {
-	i := slices.IndexFunc(f.Findings, func(x *result.Finding) bool { return x.Cause != nil })
-	if i < 0 {
-		return nil
+// cause is what counters say of its kernel, empty for nothing.
+func (f *Failure) cause() (c result.Cause) {
+	if i := slices.IndexFunc(f.Findings, func(x *result.Finding) bool { return x.Cause != nil }); i >= 0 {
+		c = *f.Findings[i].Cause
 	}
-	return f.Findings[i].Cause
+	return c
 }
 
 // ruled reports whether the first rule that explains its counters has one of some names.
 func (f *Failure) ruled(names ...string) bool {
-	c := f.cause()
-	return c != nil && len(c.Guides) > 0 && slices.ContainsFunc(names, func(name string) bool {
-		return why.GuideOf(name) == c.Guides[0]
-	})
+	guides := f.cause().Guides
+	return len(guides) > 0 && slices.ContainsFunc(names, func(name string) bool { return why.GuideOf(name) == guides[0] })
 }
 
 // spilled reports whether its counters show more local memory, of registers that spill or of arrays.
 func spilled(registers bool) func(*Failure) bool {
+	more := func(m result.CauseMetric) bool { return m.Name == measure.Spills.Name && m.Head > m.Base }
 	return func(f *Failure) bool {
-		return f.ruled("local memory") && registers == slices.ContainsFunc(f.cause().Metrics,
-			func(m result.CauseMetric) bool {
-				return m.Name == measure.Spills.Name && m.Head > m.Base
-			})
+		return f.ruled("local memory") && registers == slices.ContainsFunc(f.cause().Metrics, more)
 	}
 }
 
 // unfused reports whether more kernels do the work of fewer.
-func unfused(f *Failure) bool {
-	if !scoped(measure.ScopeKernel)(f) || !f.Findings[0].Replaces() {
-		return false
-	}
-	x := f.Findings[0]
-	return len(x.HeadNames) > len(x.BaseNames)
-}
+func unfused(x *result.Finding) bool { return x.Replaces() && len(x.HeadNames) > len(x.BaseNames) }
 
 // copied reports whether the failure is of copies whose kind has a name.
 func copied(kind string) func(*Failure) bool {
-	return func(f *Failure) bool {
-		return scoped(measure.ScopeWorkload)(f) && f.Findings[0].Name != "" &&
-			strings.Contains(f.Findings[0].Name, kind)
-	}
+	return of(measure.ScopeWorkload,
+		func(x *result.Finding) bool { return x.Name != "" && strings.Contains(x.Name, kind) })
 }
 
 // find is the comparison of another metric of the first one's subject, nil for none.
@@ -292,14 +267,8 @@ func scalar(kind string) func(*Failure) bool {
 	}
 }
 
-// unpinned reports whether copies use pageable memory that did not, or copy more of it.
-func unpinned(f *Failure) bool {
-	return grows(measure.PageableBytes)(f) || states(f, func(r reason.Memory) bool {
-		return reason.IsPageable(r.Head) && !reason.IsPageable(r.Base)
-	})
-}
+// unpinned reports whether copies use pageable memory that did not.
+func unpinned(r reason.Memory) bool { return reason.IsPageable(r.Head) && !reason.IsPageable(r.Base) }
 
 // bounded reports whether an absolute bound is broken, and no limit on a change.
-func (f *Failure) bounded() bool {
-	return len(f.Findings) > 0 && f.Findings[0].Bounded() && !(f.Findings[0].Harm() > float64(f.Findings[0].Limit))
-}
+func bounded(x *result.Finding) bool { return x.Bounded() && !(x.Harm() > float64(x.Limit)) }

@@ -71,7 +71,8 @@ func (v *Story) tell(c *Cause) {
 		}
 	}
 	if c.idle == nil {
-		c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(stepPart)...)
+		// The waterfall shows the part of the step.
+		c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(result.Is[reason.StepPart])...)
 	}
 	if c.Class == Failing {
 		c.Why = append(c.Why, r.modes()...)

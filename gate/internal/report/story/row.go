@@ -69,7 +69,7 @@ func newRow(f result.Finding) Row {
 		if i < len(f.Facts) {
 			fact = f.Facts[i]
 		}
-		if _, names := result.As[reason.Names](fact); names && (f.Replaces() || f.Summed()) {
+		if result.Is[reason.Names](fact) && (f.Replaces() || f.Summed()) {
 			continue // see [tell]
 		}
 		r.Evidence, r.facts = append(r.Evidence, Clean(e)), append(r.facts, fact)
@@ -425,13 +425,8 @@ func (g Group) evidence(elsewhere func(result.Remark) bool) []string {
 	return out.List
 }
 
-// everything leaves no fact out, stepPart that on the step, which the waterfall shows.
-func everything(result.Remark) bool { return false }
-
-func stepPart(x result.Remark) bool {
-	_, is := result.As[reason.StepPart](x)
-	return is
-}
+// nothing leaves no fact out.
+func nothing(result.Remark) bool { return false }
 
 // Said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
 func (g Group) Said() []string {
@@ -445,7 +440,7 @@ func (g Group) Said() []string {
 			out = append(out, r.Reason)
 		}
 	}
-	return Nonempty(append(append(out, g.evidence(everything)...), Wrapped("at ", g[0].Place(), ""))...)
+	return Nonempty(append(append(out, g.evidence(nothing)...), Wrapped("at ", g[0].Place(), ""))...)
 }
 
 // find is the first row of a kind, nil for none.

@@ -101,7 +101,7 @@ func (v *Story) warned() (said []Said) {
 func (v *Story) Omitted() Said {
 	said := Said{Label: "Omitted", Tone: Minor}
 	for _, x := range v.Report.Remarks {
-		if _, is := result.As[reason.SomeRuns](x); is {
+		if result.Is[reason.SomeRuns](x) {
 			said.Lines = append(said.Lines, Trimmed(x.Sentence))
 		}
 		if r, is := result.As[reason.Omitted](x); is {
@@ -206,7 +206,7 @@ func (v *Story) increased() Said {
 	for _, c := range v.Causes {
 		if x := c.Lead(); c.Class == Increased {
 			list = append(list, Join(", ", slices.Concat([]string{x.quantity() + " " + x.Values + " a " +
-				UnitOf(v.Report.Head)}, Group(c.Rows).evidence(everything))...))
+				UnitOf(v.Report.Head)}, Group(c.Rows).evidence(nothing))...))
 		}
 	}
 	return Said{Label: "New", Lines: v.some(list), Tone: Doubtful}
@@ -337,7 +337,7 @@ func (v *Story) Differences() (t *Table, said []string) {
 		t.Title += "; steps are what repeats, all else is of the run"
 	}
 	for _, g := range Groups(rows) {
-		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(everything)...)...),
+		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(nothing)...)...),
 			"; "); told != "" {
 			said = append(said, Bind(Elide(g[0].Subject, 40))+": "+told)
 		}
