@@ -89,25 +89,21 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 
 const mostOverview = 20
 
-// overview gives the numbers of a comparison without a verdict.
+// overview gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and
+// outputs, then the kernels with the most time on either side.
 func overview(d *decide.Decision, x *result.Report) {
+	if d.Verdict != result.NoVerdict {
+		return
+	}
 	base := d.Base
 	if d.Stage < decide.Compared {
 		base = d.Baseline
 	}
-	if d.Verdict == result.NoVerdict {
-		x.Overview = overviewOf(base, d.Head)
-	}
-}
-
-// overviewOf gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and
-// outputs, then the kernels with the most time on either side.
-func overviewOf(base, head []model.Session) []result.OverviewRow {
-	_, total := recorded.Times(head)
+	_, total := recorded.Times(d.Head)
 	if _, own := recorded.Times(base); own == measure.ReplayTime { // sides of two profilers
 		total = own
 	}
-	b, h := recorded.New(base, total), recorded.New(head, total)
+	b, h := recorded.New(base, total), recorded.New(d.Head, total)
 	row := func(s measure.Subject, m measure.Metric) result.OverviewRow {
 		return result.OverviewRow{Name: s.Short(), Geometry: s.Geometry(), Metric: m.Name, Unit: m.Unit,
 			Base: result.Number(b.Typical(s, m.Name)), Head: result.Number(h.Typical(s, m.Name))}
@@ -116,9 +112,7 @@ func overviewOf(base, head []model.Session) []result.OverviewRow {
 	for _, m := range []measure.Metric{measure.StepTime, measure.GPUTime, measure.Launches} {
 		rows = append(rows, row(measure.Workload, m))
 	}
-	subjects := slices.Concat(b.Subjects(), h.Subjects())
-	slices.SortFunc(subjects, measure.Subject.Compare)
-	for _, s := range slices.Compact(subjects) {
+	for _, s := range subjects(b, h) {
 		switch s.Scope {
 		case measure.ScopeOutput:
 			rows = append(rows, row(s, measure.Rate), row(s, measure.Cost))
@@ -129,5 +123,5 @@ func overviewOf(base, head []model.Session) []result.OverviewRow {
 	most := func(r result.OverviewRow) result.Number { return max(r.Base.Or(0), r.Head.Or(0)) }
 	measure.Sort(kernels, func(a, b result.OverviewRow) int { return cmp.Compare(most(b), most(a)) })
 	rows = append(rows, kernels[:min(len(kernels), mostOverview)]...)
-	return slices.DeleteFunc(rows, func(r result.OverviewRow) bool { return most(r) == 0 })
+	x.Overview = slices.DeleteFunc(rows, func(r result.OverviewRow) bool { return most(r) == 0 })
 }

@@ -88,23 +88,7 @@ func stepOf(x *result.Summary) result.Number {
 
 // partOf adds up parts of the step.
 func partOf(x *result.Summary, these func(result.SummaryPart) bool) result.Number {
-	return sumOf(x.Parts, func(p result.SummaryPart) result.Number {
-		if !these(p) {
-			return 0
-		}
-		return p.Time
-	})
-}
-
-// kernelsOf adds up what is known of some kernels.
-func kernelsOf(x *result.Summary, these func(result.SummaryKernel) bool,
-	value func(result.SummaryKernel) result.Number) result.Number {
-	return sumOf(x.Kernels, func(k result.SummaryKernel) result.Number {
-		if !these(k) {
-			return 0
-		}
-		return value(k)
-	})
+	return sumOf(x.Parts, these, func(p result.SummaryPart) result.Number { return p.Time })
 }
 
 // largestPart is the first of some parts, which stand largest first; the zero part where there is none.
@@ -165,18 +149,15 @@ func callsOfKind(kind func() *regexp.Regexp, reason func(call) result.Reason) fu
 	}
 }
 
-func copiesOf(x *result.Summary) []result.SummaryCopy {
-	return slices.DeleteFunc(slices.Clone(x.Copies),
-		func(c result.SummaryCopy) bool { return c.Kind == model.Memset.String() })
-}
+func isCopy(c result.SummaryCopy) bool { return c.Kind != model.Memset.String() }
 
 func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range copiesOf(x) {
+	for _, c := range x.Copies {
 		share := c.Share
 		if x.Recorded.Step != "" && x.Period > 0 {
 			share = c.Time / x.Devices / x.Period
 		}
-		if share > copiesFrom*line {
+		if isCopy(c) && share > copiesFrom*line {
 			out = append(out, result.Say(CopyBottleneck{c.Kind, share, x.Recorded.Step, c.Rate}))
 		}
 	}
@@ -184,8 +165,8 @@ func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark)
 }
 
 func manyCopies(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range copiesOf(x) {
-		if x.Recorded.Step != "" && c.Count > copiesMany*line {
+	for _, c := range x.Copies {
+		if isCopy(c) && x.Recorded.Step != "" && c.Count > copiesMany*line {
 			out = append(out, result.Say(ManyCopies{c.Kind, c.Count}))
 		}
 	}
@@ -193,9 +174,8 @@ func manyCopies(x *result.Summary, line result.Number) (out []result.Remark) {
 }
 
 func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
-	copies := copiesOf(x)
-	time := sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Time / x.Devices })
-	hidden := 1 - sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Owned })/time
+	time := sumOf(x.Copies, isCopy, func(c result.SummaryCopy) result.Number { return c.Time / x.Devices })
+	hidden := 1 - sumOf(x.Copies, isCopy, func(c result.SummaryCopy) result.Number { return c.Owned })/time
 	exposed := stepOf(x).Known() && time >= hiddenFrom*line && hidden < hiddenUnder/line
 	return result.SayIf(exposed, ExposedCopies{max(hidden, 0), time, measure.CopyTime.Unit})
 }
@@ -203,8 +183,8 @@ func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
 // pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
 func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
 	kinds, bytes := []string{}, result.Number(0)
-	for _, c := range copiesOf(x) {
-		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
+	for _, c := range x.Copies {
+		if isCopy(c) && c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
 			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)),
 				bytes+c.Bytes
 		}
@@ -218,15 +198,15 @@ func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
 
 func smallKernels(x *result.Summary, line result.Number) []result.Remark {
 	small := func(k result.SummaryKernel) bool { return k.Time < smallUnder }
-	launches := kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Launches })
+	launches := sumOf(x.Kernels, small, func(k result.SummaryKernel) result.Number { return k.Launches })
 	return result.SayIf(x.Recorded.Step != "" && launches >= smallMany*line, SmallKernels{launches, x.Launches,
-		kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})
+		sumOf(x.Kernels, small, func(k result.SummaryKernel) result.Number { return k.Share })})
 }
 
 func exposedCommunication(x *result.Summary, line result.Number) []result.Remark {
 	moves := func(k result.SummaryKernel) bool { return k.Communicates }
-	time := kernelsOf(x, moves, func(k result.SummaryKernel) result.Number { return k.Total / x.Devices })
-	exposed := kernelsOf(x, moves, func(k result.SummaryKernel) result.Number { return k.Owned })
+	time := sumOf(x.Kernels, moves, func(k result.SummaryKernel) result.Number { return k.Total / x.Devices })
+	exposed := sumOf(x.Kernels, moves, func(k result.SummaryKernel) result.Number { return k.Owned })
 	overlap := max(1-exposed/time, 0)
 	// of several ranks the time of a collective is without the waiting, which may be hidden as well
 	if hidden := x.Hidden; hidden > 0 {

@@ -87,24 +87,24 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *resu
 	return r
 }
 
+// jobs are the values of a metric, one a job.
+func jobs(s *recorded.Index, of measure.Subject, m measure.Metric) []float64 {
+	return slices.Concat(s.Values(of, m.Name)...)
+}
+
 // computes is how long a rank computes, a value a job.
 func computes(s *recorded.Index, rank measure.Subject) []float64 {
-	return slices.Concat(s.Values(rank, measure.GPUTime.Name)...)
+	return jobs(s, rank, measure.GPUTime)
 }
 
 // behind is the time of each rank over the median of the others, on the log scale: a list a rank with a value a job.
 // takes gives the times. Jobs that lack a rank are left out.
-func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]float64 {
-	times := make([][]float64, len(names))
-	for i, x := range names {
-		times[i] = takes(x)
-	}
+func behind(s *recorded.Index, names []measure.Subject,
+	takes func(*recorded.Index, measure.Subject) []float64) [][]float64 {
+	times := measure.Map(names, func(x measure.Subject) []float64 { return takes(s, x) })
 	out := make([][]float64, len(names))
 	for job := range times[0] {
-		logs := make([]float64, len(names))
-		for i := range names {
-			logs[i] = math.Log(times[i][job])
-		}
+		logs := measure.Map(times, func(rank []float64) float64 { return math.Log(rank[job]) })
 		if slices.ContainsFunc(logs, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 			continue
 		}
@@ -120,8 +120,7 @@ func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]
 // straggler is the rank that computes longest, where it does so by more than the limit and than jobs differ by. One job
 // says nothing.
 func straggler(s *recorded.Index, names []measure.Subject, limit, alpha float64) *result.Straggler {
-	x := slowest(names, behind(names, func(r measure.Subject) []float64 { return computes(s, r) }), stats.RunPrior,
-		limit, alpha)
+	x := slowest(names, behind(s, names, computes), stats.RunPrior, limit, alpha)
 	if x == nil {
 		return nil
 	}
@@ -178,7 +177,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 		if x.Late {
 			takes = outside
 		}
-		if of := behind(names, func(r measure.Subject) []float64 { return takes(base, r) })[i]; len(of) > 0 {
+		if of := behind(base, names, takes)[i]; len(of) > 0 {
 			x.Base = result.Number(math.Expm1(stats.Mean(of)))
 			x.Too = float64(x.Base) > limit
 		}
@@ -189,16 +188,16 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result.StragglerKernel) {
 	number, _ := strconv.ParseFloat(strings.TrimPrefix(rank.Name, rankPrefix), 64)
 	for _, k := range s.Subjects() {
-		at := slices.Concat(s.Values(k, measure.SlowestRank.Name)...)
-		mine := func(values [][]float64) (out []float64) {
-			for i, v := range slices.Concat(values...) {
+		at := jobs(s, k, measure.SlowestRank)
+		mine := func(m measure.Metric) (out []float64) {
+			for i, v := range jobs(s, k, m) {
 				if at[i] == number {
 					out = append(out, v)
 				}
 			}
 			return out
 		}
-		total := mine(s.Values(k, measure.SlowestTotal.Name))
+		total := mine(measure.SlowestTotal)
 		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || attribution.Communicates(k.Name) {
 			continue
 		}
@@ -207,12 +206,11 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			n := float64(ranks)
 			return math.Max(0, (n*stats.Mean(of)-stats.Mean(own))/(n-1))
 		}
-		launches := mine(s.Values(k, measure.SlowestLaunches.Name))
+		launches := mine(measure.SlowestLaunches)
 		x := result.StragglerKernel{
 			Kernel: k.Short(), Name: k.Name, Role: s.Role(k),
-			More:     result.Number(stats.Mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
-			Launches: counted(stats.Mean(launches)), Others: counted(rest(launches,
-				mine(s.Values(k, measure.Launches.Name)))),
+			More:     result.Number(stats.Mean(total) - rest(total, mine(s.Total))),
+			Launches: counted(stats.Mean(launches)), Others: counted(rest(launches, mine(measure.Launches))),
 		}
 		if k.Geometry() != "" {
 			x.Grid, x.Block = k.Grid.String(), k.Block.String()
@@ -304,8 +302,7 @@ func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) /
 // outside is the time of a rank without exposed communication in a step, a value a job; its waiting is part of that
 // communication.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
-	steps, talks := slices.Concat(s.Values(rank, measure.RankStep.Name)...),
-		slices.Concat(s.Values(rank, measure.ExposedCommunication.Name)...)
+	steps, talks := jobs(s, rank, measure.RankStep), jobs(s, rank, measure.ExposedCommunication)
 	out := make([]float64, len(steps))
 	for i := range steps {
 		out[i] = math.NaN()
@@ -320,8 +317,7 @@ func outside(s *recorded.Index, rank measure.Subject) []float64 {
 // differ by, and the others wait for it. What CPUs do differs from program to program: that the jobs of others were
 // steady says nothing of these.
 func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *result.Straggler {
-	x := slowest(names, behind(names, func(r measure.Subject) []float64 { return outside(s, r) }),
-		stats.Variance{S2: stats.StepRunSD * stats.StepRunSD}, limit, alpha)
+	x := slowest(names, behind(s, names, outside), stats.Variance{S2: stats.StepRunSD * stats.StepRunSD}, limit, alpha)
 	if x == nil {
 		return nil
 	}
@@ -330,8 +326,7 @@ func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *res
 		return nil
 	}
 	x.More = excess(names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
-	x.Copies = excess(names, x.Rank,
-		func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, measure.RankCopies.Name)...) })
+	x.Copies = excess(names, x.Rank, func(r measure.Subject) []float64 { return jobs(s, r, measure.RankCopies) })
 	return x
 }
 

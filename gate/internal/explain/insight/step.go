@@ -49,6 +49,13 @@ func factsOf(m measure.Metric, facts func(base, head *recorded.Index) []result.R
 	}
 }
 
+// subjects are those of both sides, sorted.
+func subjects(base, head *recorded.Index) []measure.Subject {
+	all := slices.Concat(base.Subjects(), head.Subjects())
+	slices.SortFunc(all, measure.Subject.Compare)
+	return slices.Compact(all)
+}
+
 // changedCalls names the functions with a changed count of synchronising calls, and the range of these calls.
 func changedCalls(base, head *recorded.Index) []result.Remark {
 	typical := func(s *recorded.Index, subject measure.Subject) float64 {
@@ -68,9 +75,7 @@ func changedCalls(base, head *recorded.Index) []result.Remark {
 		return stats.Median(values)
 	}
 	var out []result.Remark
-	subjects := slices.Concat(base.Subjects(), head.Subjects())
-	slices.SortStableFunc(subjects, measure.Subject.Compare)
-	for _, s := range slices.Compact(subjects) {
+	for _, s := range subjects(base, head) {
 		if s.Scope != measure.ScopeCall {
 			continue
 		}

@@ -252,13 +252,12 @@ func likeLast(sessions []model.Session, last *model.Session) []model.Session {
 	})
 }
 
-// sumOf adds up what is known.
-func sumOf[T any](list []T, value func(T) result.Number) result.Number {
-	sum := 0.0
+// sumOf adds up what is known of some of a list.
+func sumOf[T any](list []T, these func(T) bool, value func(T) result.Number) (sum result.Number) {
 	for _, x := range list {
-		if v := float64(value(x)); !math.IsNaN(v) {
+		if v := value(x); these(x) && !math.IsNaN(float64(v)) {
 			sum += v
 		}
 	}
-	return result.Number(sum)
+	return sum
 }

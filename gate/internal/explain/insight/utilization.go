@@ -11,18 +11,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// utilization says how the GPU was used, where it was sampled.
+// utilization lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most GPU
+// time first, and notes those that were too short for it.
 func utilization(d *decide.Decision, x *result.Report) {
-	used, short := utilizationOf(d.Matching.Base, d.Matching.Head)
-	x.Utilization = used
-	x.Note(short...)
-}
-
-// utilizationOf lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
-// GPU time first; and those that were too short for it.
-func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
+	base, head := d.Matching.Base, d.Matching.Head
 	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
-		return nil, nil
+		return
 	}
 	subjects := []measure.Subject{measure.Workload}
 	for _, s := range head.Subjects() {
@@ -43,16 +37,15 @@ func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short 
 			}
 		}
 		if len(u.Metrics) > 0 {
-			out = append(out, u)
+			x.Utilization = append(x.Utilization, u)
 		} else {
 			without = append(without, s.Name)
 		}
 	}
 	if len(without) > 0 {
-		short = append(short, result.Say(TooShort{without,
-			result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name)), measure.SamplingPeriod.Unit}))
+		period := result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name))
+		x.Note(result.Say(TooShort{without, period, measure.SamplingPeriod.Unit}))
 	}
-	return out, short
 }
 
 // memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it,
@@ -79,9 +72,7 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 		}
 		return 0 // nothing was requested there
 	}
-	known := slices.Concat(base.Subjects(), head.Subjects())
-	slices.SortFunc(known, measure.Subject.Compare)
-	for _, s := range slices.Compact(known) {
+	for _, s := range subjects(base, head) {
 		g := growth{s.Name, held(base, s), held(head, s)}
 		if s.Scope == measure.ScopeRange && (g.base > 0 || g.head > 0) {
 			all = append(all, g)
