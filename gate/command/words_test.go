@@ -158,10 +158,8 @@ func wordsOf(d story.Document, visit func(string)) {
 					visit(class)
 				}
 			}
-		case story.Findings:
-			table(b.Differing)
-		case story.Comparisons:
-			table(b.Table())
+		case story.InText:
+			wordsOf(story.Document(b), visit)
 		case story.Fold:
 			visit(b.Title)
 			wordsOf(b.Blocks, visit)

@@ -123,8 +123,8 @@ func sums(t *testing.T, name string, d story.Document, v *story.Story) (lists in
 					}
 				}
 			}
-		case story.Subjects:
-			for _, g := range b {
+		case story.Findings:
+			for _, g := range v.Changed() {
 				for _, gone := range []bool{true, false} {
 					var list []string
 					for _, x := range g[0].Parts {

@@ -43,23 +43,8 @@ func (p *page) print(d story.Document) {
 			p.titled(b)
 		case story.Bars:
 			p.bars(b)
-		case story.Findings:
-			p.titled(b.Differing)
-			for _, x := range b.Said {
-				p.line(2, 4, story.Plain.Of("• "+x))
-			}
-		case story.Subjects:
-			for i, g := range b {
-				title := ""
-				if i == 0 {
-					title = "Findings"
-				}
-				p.lines(story.Lines{Title: title, Spaced: i > 0, List: g.Lines()})
-			}
-		case story.Comparisons:
-			p.titled(b.Table())
-		case story.Benchmarks:
-			p.titled(b.Table())
+		case story.InText:
+			p.print(story.Document(b))
 		case story.Fold:
 			if p.Verbose {
 				p.print(b.Blocks)

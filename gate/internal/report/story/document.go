@@ -11,8 +11,8 @@ import (
 // Document is blocks in their order. Formats print each kind of block in one way, and decide nothing.
 type Document []Block
 
-// Block is one of [Top], [Labelled], [Lines], [Facts], [Commands], *[Table], [Bars], [Findings], [Subjects],
-// [Comparisons], [Benchmarks], [Fold] and [Section].
+// Block is one of [Top], [Labelled], [Lines], [Facts], [Commands], *[Table], [Bars], [Findings], [InText], [Fold] and
+// [Section].
 type Block any
 
 // Span is a text in one tone. Lines may be broken at any space but a bound one, see [NB].
@@ -78,20 +78,14 @@ type Bars struct {
 	Rows, Rest []FallRow
 }
 
-// Findings are the rows that changed, the worst first. Differing is a table of those that were not judged, with notes
-// on them.
+// Findings are the rows that changed, the worst first; text prints them as causes and in tables.
 type Findings struct {
-	Rows      []Row
-	Warn      bool // instead of failing
-	Differing *Table
-	Said      []string
+	Rows []Row
+	Warn bool // instead of failing
 }
 
-// Subjects are the subjects that changed with all findings on each, Comparisons are all rows, Benchmarks those of
-// benchmark files.
-type Subjects []Group
-type Comparisons []Row
-type Benchmarks []Row
+// InText are blocks that only text prints.
+type InText []Block
 
 // Fold holds details under a title: text prints them if it is verbose.
 type Fold struct {
@@ -162,7 +156,7 @@ func (v *Story) Document() Document {
 		}
 		d = append(d, Lines{Spaced: !drawn, List: []Line{Paragraph(1, Plain.Of(v.Whole()))}})
 	}
-	d = append(d, v.benchmarks())
+	d = append(d, InText{v.benchmarks()})
 	warnings := List("Warnings", "!", Doubtful, v.Warnings)
 	warnings.Implied, warnings.Spaced = true, v.Report.Verdict == result.Fail || len(v.Warnings) > 1
 	d = append(d, warnings, Labelled(last))
@@ -173,20 +167,28 @@ func (v *Story) Document() Document {
 		d = append(d, Lines{Title: "Measured: " + Headline(s), List: v.brief(s)},
 			Fold{"What was measured", panels(s, v.Verbose)})
 	}
-	d = append(d, v.findings())
+	differing, notes := v.Differences()
+	d = append(d, v.findings(), InText{differing, List("", "•", Plain, notes)})
 	for _, x := range v.Whys() {
 		d = append(d, Lines{Spaced: true, List: []Line{Paragraph(1, Plain.Of(x.Label)), Named(2, "why", x.Text)}})
 	}
-	return append(d, Overview(v), Fold{"Findings", Document{Subjects(v.Changed())}}, Fold{"Ranks", v.Ranks.blocks()},
-		Fold{"All comparisons", Document{Comparisons(Untold(v.Rows))}}, Commands{Inline: true, List: v.Further()},
+	return append(d, Overview(v), Fold{"Findings", Document{v.subjects()}}, Fold{"Ranks", v.Ranks.blocks()},
+		Fold{"All comparisons", Document{InText{comparisons(Untold(v.Rows))}}}, Commands{Inline: true, List: v.Further()},
 		v.compared())
+}
+
+// subjects are those that changed, with all findings on each.
+func (v *Story) subjects() (d InText) {
+	for i, g := range v.Changed() {
+		d = append(d, Lines{Title: map[bool]string{true: "Findings"}[i == 0], Spaced: i > 0, List: g.Lines()})
+	}
+	return d
 }
 
 // findings are the comparisons that changed: of causes, those that were not judged, new and gone ones.
 func (v *Story) findings() Findings {
 	rows := slices.Concat(v.ByCause(v.Causes, v.Open), Notable(v.Of(Differing)), v.ByCause(v.Gains), v.Of(New, Gone))
-	t, said := v.Differences()
-	return Findings{Untold(rows), v.Gate.Code == 0, t, said}
+	return Findings{Untold(rows), v.Gate.Code == 0}
 }
 
 // ofWorkloads is the verdict on all workloads, a line for each, then a section on each that does not plainly pass.

@@ -304,8 +304,8 @@ func match(f result.Finding) string {
 	}[f.Match] + was)
 }
 
-// Table lists the rows.
-func (rows Comparisons) Table() *Table {
+// comparisons is the table of all rows.
+func comparisons(rows []Row) *Table {
 	t := &Table{Title: "All comparisons", Columns: []Column{{Title: "outcome"}, {Title: "name", Least: 20},
 		{Title: "geometry", Rank: 5, Optional: true}, {Title: "metric"}, {Title: "values", Rank: 1, Right: true},
 		{Title: "change", Right: true}, {Title: "interval", Rank: 2, Right: true},
@@ -318,21 +318,15 @@ func (rows Comparisons) Table() *Table {
 	return t
 }
 
-// benchmarks are the rows of benchmark files of a gate that passes.
-func (v *Story) benchmarks() (rows Benchmarks) {
-	if v.Report.Verdict == result.Pass && !v.Verbose {
-		rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return r.F.Scope != measure.ScopeBenchmark })
-	}
-	return rows
-}
-
-// Table has the rows that got worst first, at most 20; none of a single row.
-func (rows Benchmarks) Table() *Table {
+// benchmarks is the table of the rows of benchmark files of a gate that passes, the worst first, at most 20; none of a
+// single row.
+func (v *Story) benchmarks() *Table {
 	const most = 20
 	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "metric", Rank: 3, Optional: true},
 		{Title: "baseline → head", Right: true}, {Title: "change", Right: true},
 		{Title: "interval", Rank: 2, Right: true}, {Title: "outcome", Rank: 1}}}
-	if len(rows) < 2 {
+	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return r.F.Scope != measure.ScopeBenchmark })
+	if len(rows) < 2 || v.Report.Verdict != result.Pass || v.Verbose {
 		return t
 	}
 	measure.Sort(rows, func(a, b Row) int { return cmp.Compare(b.F.Harm(), a.F.Harm()) })
