@@ -222,28 +222,16 @@ func folded(title, body string) string {
 
 // bullets lists texts under a title, at most [maxNotes] and as many as fit into room bytes.
 func bullets(title string, texts []string, room int) string {
-	lines := make([]string, len(texts))
+	head, list := "\n**"+title+"**\n\n", ""
 	for i, t := range texts {
-		lines[i] = prose(t)
-	}
-	return listed(title, lines, room)
-}
-
-func listed(title string, lines []string, room int) string {
-	text := "\n**" + title + "**\n\n"
-	for i, l := range lines {
-		if i == maxNotes || len(text)+len(l)+64 > room {
-			if i == 0 {
-				return ""
-			}
-			return text + fmt.Sprintf("- … and %d more\n", len(lines)-i)
+		line := prose(t)
+		if i == maxNotes || len(head)+len(list)+len(line)+64 > room {
+			list += result.Given(list, fmt.Sprintf("- … and %d more\n", len(texts)-i))
+			break
 		}
-		text += "- " + l + "\n"
+		list += "- " + line + "\n"
 	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return text
+	return story.Wrapped(head, list, "")
 }
 
 // tableMarkdown writes the table in at most room bytes, and counts the rows that do not fit.

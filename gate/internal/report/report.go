@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type Options = story.Options
 func Clean(s string) string        { return story.Clean(s) }
 func Elide(s string, n int) string { return story.Elide(s, n) }
 
-// Kind names a type of values that can be rendered.
+// Kind is the name of a type of values that can be rendered, in lower case.
 type Kind string
 
 // The kinds of values that [Render] takes.
@@ -35,20 +36,6 @@ const (
 	Bisection   Kind = "bisection"
 	History     Kind = "history"
 )
-
-func kindOf(value any) Kind {
-	switch value.(type) {
-	case *calibrate.Calibration:
-		return Calibration
-	case *result.Summary:
-		return Summary
-	case *history.Bisection:
-		return Bisection
-	case *history.History:
-		return History
-	}
-	return Report
-}
 
 // format is one way to write values: the suffix of its files, its syntax, whom it is for, and the kinds that it knows.
 type format struct {
@@ -147,7 +134,7 @@ type Value interface {
 // Render writes a value in the named format. A format that is unknown, or that does not support the kind, is an error
 // that lists the supported formats.
 func Render[V Value](name string, w io.Writer, value V, o Options) error {
-	kind := kindOf(value)
+	kind := Kind(strings.ToLower(reflect.TypeOf(value).Elem().Name()))
 	render := formats[name].forms[kind]
 	if render == nil {
 		return fmt.Errorf("unknown %s format %q; the formats are %s", kind, name, strings.Join(Formats(kind), ", "))
