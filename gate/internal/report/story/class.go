@@ -3,6 +3,7 @@ package story
 import (
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -84,18 +85,11 @@ func classOf(f result.Finding) Class {
 // count sets how many causes of each outcome the report names. Of several workloads it is the sum.
 func (v *Story) count() {
 	c := &v.Counts
+	of := map[Class]*int{Failing: &c.Slower, Warned: &c.Warned, Open: &c.Undecided, Increased: &c.Increased,
+		Faster: &c.Faster}
 	for _, x := range slices.Concat(v.Causes, v.Open, v.Gains) {
-		switch x.Class {
-		case Failing:
-			c.Slower++
-		case Warned:
-			c.Warned++
-		case Open:
-			c.Undecided++
-		case Increased:
-			c.Increased++
-		case Faster:
-			c.Faster++
+		if n := of[x.Class]; n != nil {
+			*n++
 		}
 	}
 	c.New, c.Gone = len(Groups(Untold(v.Of(New)))), len(Groups(Untold(v.Of(Gone))))
@@ -105,32 +99,28 @@ func (v *Story) count() {
 // Groups are the causes with their comparisons, failing ones first.
 func (v *Story) Groups() (out []result.Group) {
 	for _, c := range slices.Concat(v.Causes, v.Open, v.Gains) {
-		lead := c.Lead()
-		g := result.Group{Outcome: lead.F.Outcome, Fails: c.Class == Failing, Subject: unbind(c.Subject), Cost: c.Cost,
-			Do: c.Do, Findings: []int{lead.At}}
-		for _, text := range c.Why {
-			g.Why = append(g.Why, unbind(text))
-		}
-		for _, r := range c.Rows {
-			if r.At != lead.At {
-				g.Findings = append(g.Findings, r.At)
-			}
-		}
-		out = append(out, g)
+		lead, others := c.split()
+		out = append(out, result.Group{Outcome: lead.F.Outcome, Fails: c.Class == Failing, Subject: unbind(c.Subject),
+			Cost: c.Cost, Why: measure.Map(c.Why, unbind), Do: c.Do,
+			Findings: append([]int{lead.At}, measure.Map(others, func(r Row) int { return r.At })...)})
 	}
 	return out
 }
 
-// ByCause are the comparisons of causes, behind the one that names each.
-func (v *Story) ByCause(lists ...[]Cause) (rows []Row) {
+// split is the row that names a cause, and its other rows.
+func (c *Cause) split() (lead Row, others []Row) {
+	lead = c.Lead()
+	return lead, slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.At == lead.At })
+}
+
+// byCause are the comparisons of causes, behind the one that names each.
+func byCause(lists ...[]Cause) (rows []Row) {
 	for _, c := range slices.Concat(lists...) {
-		lead := c.Lead()
+		lead, others := c.split()
 		rows = append(rows, lead)
-		for _, r := range c.Rows {
-			if r.At != lead.At {
-				r.Part = true
-				rows = append(rows, r)
-			}
+		for _, r := range others {
+			r.Part = true
+			rows = append(rows, r)
 		}
 	}
 	return rows
@@ -140,9 +130,9 @@ func (v *Story) ByCause(lists ...[]Cause) (rows []Row) {
 func (v *Story) Leads() map[int]string {
 	out := map[int]string{}
 	for _, c := range v.Causes {
-		lead := c.Lead()
-		for _, r := range c.Rows {
-			if r.At != lead.At && c.Class == Failing && r.Class == Failing {
+		lead, others := c.split()
+		for _, r := range others {
+			if c.Class == Failing && r.Class == Failing {
 				out[r.At] = lead.Title()
 			}
 		}

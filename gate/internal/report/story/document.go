@@ -187,7 +187,7 @@ func (v *Story) subjects() (d InText) {
 
 // findings are the comparisons that changed: of causes, those that were not judged, new and gone ones.
 func (v *Story) findings() Findings {
-	rows := slices.Concat(v.ByCause(v.Causes, v.Open), Notable(v.Of(Differing)), v.ByCause(v.Gains), v.Of(New, Gone))
+	rows := slices.Concat(byCause(v.Causes, v.Open), Notable(v.Of(Differing)), byCause(v.Gains), v.Of(New, Gone))
 	return Findings{Untold(rows), v.Gate.Code == 0}
 }
 

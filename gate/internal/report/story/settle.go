@@ -106,7 +106,7 @@ func (v *Story) takes(runs int) string {
 
 // do is the advice on a cause: on the kernel or the copies that are most of it, where these are not decided alone.
 func (v *Story) do(c *Cause) string {
-	lead := c.Lead()
+	lead, others := c.split()
 	f := insight.Failure{Report: v.Report, Rank: c.Rank, Loops: len(c.totals) > 0}
 	for i := range v.Rows {
 		if x := &v.Rows[i]; c.idle == nil && !c.Rank && v.mostOf(lead, x) {
@@ -117,10 +117,8 @@ func (v *Story) do(c *Cause) string {
 		f.Findings = append(f.Findings, &c.added[i].F)
 	}
 	f.Findings = append(f.Findings, &lead.F)
-	for _, r := range c.Rows {
-		if r.At != lead.At {
-			f.Findings = append(f.Findings, &r.F)
-		}
+	for i := range others {
+		f.Findings = append(f.Findings, &others[i].F)
 	}
 	if c.idle != nil {
 		f.Part = c.idle.Class
