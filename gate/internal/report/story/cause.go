@@ -44,11 +44,7 @@ func (v *Story) causes(of ...Class) []Cause {
 	if v.Fall != nil && v.Fall.Mean {
 		step = Group(program).of(measure.MeanStep.Name)
 	}
-	if step != nil {
-		if c, ok := v.idle(*step, program); ok {
-			list = append(list, c)
-		}
-	}
+	list = append(list, v.idle(step, program)...)
 	worst(list)
 	list = foldProgram(list, program)
 	worst(list)
@@ -82,13 +78,9 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	}
 	s := v.Report.Ranks.Straggler
 	c := Cause{Class: Within, Subject: Clean(s.Rank), Cost: s.Waited, Rank: true}
-	*program = slices.DeleteFunc(*program, func(r Row) bool {
-		if r.F.Metric == measure.Imbalance.Name {
-			c.take(r)
-			return true
-		}
-		return false
-	})
+	imbalance, rest := parted(*program, func(r Row) bool { return r.F.Metric == measure.Imbalance.Name })
+	c.take(imbalance...)
+	*program = rest
 	kernel := func(f result.Finding) bool {
 		return slices.ContainsFunc(s.Kernels, func(k result.StragglerKernel) bool { return k.Name == f.Name })
 	}
@@ -96,21 +88,32 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	if !devices && len(c.Rows) == 0 && (!s.Late || Group(*program).of(measure.StepTime.Name) == nil) {
 		return list
 	}
-	list = slices.DeleteFunc(list, func(x Cause) bool {
+	of, others := parted(list, func(x Cause) bool {
 		f := x.Rows[0].F
-		if f.Scope == measure.ScopeDevice || f.Scope == measure.ScopeKernel && kernel(f) ||
-			f.Scope == measure.ScopeRange && f.Name == s.Range {
-			c.take(x.Rows...)
-			return true
-		}
-		return false
+		return f.Scope == measure.ScopeDevice || f.Scope == measure.ScopeKernel && kernel(f) ||
+			f.Scope == measure.ScopeRange && f.Name == s.Range
 	})
-	if len(c.Rows) == 0 { // a late rank that only the step shows
-		step := Group(*program).of(measure.StepTime.Name)
-		c.take(*step)
-		*program = slices.DeleteFunc(*program, func(r Row) bool { return r.F.Metric == measure.StepTime.Name })
+	for _, x := range of {
+		c.take(x.Rows...)
 	}
-	return append(list, c)
+	if len(c.Rows) == 0 { // a late rank that only the step shows
+		step, rest := parted(*program, func(r Row) bool { return r.F.Metric == measure.StepTime.Name })
+		c.take(step[0])
+		*program = rest
+	}
+	return append(others, c)
+}
+
+// parted are the elements of a list that meet a condition, and the others.
+func parted[T any](list []T, is func(T) bool) (those, others []T) {
+	for _, x := range list {
+		if is(x) {
+			those = append(those, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	return those, others
 }
 
 // first is the index of the first cause of a scope, -1 for none.
@@ -131,14 +134,7 @@ func fold(list []Cause, at int, these func(Cause) bool) []Cause {
 
 // foldRanges puts each range into the cause in it that costs most.
 func foldRanges(list []Cause) []Cause {
-	var ranges, out []Cause
-	for _, c := range list {
-		if c.Rows[0].F.Scope == measure.ScopeRange {
-			ranges = append(ranges, c)
-		} else {
-			out = append(out, c)
-		}
-	}
+	ranges, out := parted(list, func(c Cause) bool { return c.Rows[0].F.Scope == measure.ScopeRange })
 	worst(out)
 	for _, r := range ranges {
 		i := slices.IndexFunc(out, func(c Cause) bool {
@@ -162,23 +158,17 @@ func (v *Story) foldDevices(list []Cause, program *[]Row) []Cause {
 	worst(list)
 	device := func(c Cause) bool { return !c.Rank && c.Rows[0].F.Scope == measure.ScopeDevice }
 	var slower []Row
-	for _, c := range list {
-		if device(c) {
-			slower = append(slower, c.Rows...)
-		}
+	devices, others := parted(list, device)
+	for _, c := range devices {
+		slower = append(slower, c.Rows...)
 	}
-	all := 0
-	for _, r := range v.Rows {
-		if r.F.Scope == measure.ScopeDevice {
-			all++
-		}
-	}
-	if len(slower) < 2 || len(slower) < min(many, all) {
+	all, _ := parted(v.Rows, func(r Row) bool { return r.F.Scope == measure.ScopeDevice })
+	if len(slower) < 2 || len(slower) < min(many, len(all)) {
 		return list
 	}
 	if Group(*program).of(measure.GPUTime.Name) != nil {
 		*program = append(*program, slower...)
-		return slices.DeleteFunc(list, device)
+		return others
 	}
 	at := first(list, measure.ScopeKernel)
 	if at < 0 {
@@ -201,18 +191,18 @@ func foldSections(list []Cause) []Cause {
 	})
 }
 
-// idle is the cause of a slower step where idle time is at least half of the change.
-func (v *Story) idle(step Row, program []Row) (Cause, bool) {
-	if v.Fall == nil || len(v.Fall.Rows) == 0 {
-		return Cause{}, false
+// idle is the cause of a slower step where idle time is at least half of the change, else none.
+func (v *Story) idle(step *Row, program []Row) []Cause {
+	if step == nil || v.Fall == nil || len(v.Fall.Rows) == 0 {
+		return nil
 	}
 	part := v.Fall.Rows[0]
 	// More kernels bring more gaps.
 	launched := Group(program).of(measure.Launches.Name) != nil && part.Class == measure.IdleGaps
 	if result.IdleCauses[part.Class] == "" || launched || !(part.Change/(v.Fall.Head-v.Fall.Base) >= 0.5) {
-		return Cause{}, false
+		return nil
 	}
-	return Cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true
+	return []Cause{{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}}
 }
 
 // explains is the least share of a change of the whole program that causes have to add up to in order to explain it.
