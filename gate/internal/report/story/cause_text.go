@@ -28,10 +28,9 @@ func (c *Cause) Lead() Row {
 		metrics = []string{measure.StepTime.Name} // the mean step and the run are other views of it
 	}
 	for _, metric := range metrics {
-		for _, r := range c.Rows {
-			if r.Class == c.Class && r.F.Metric == metric {
-				return r
-			}
+		r := Group(c.Rows).find(func(r *Row) bool { return r.Class == c.Class && r.F.Metric == metric })
+		if r != nil {
+			return *r
 		}
 	}
 	return c.Rows[0]
@@ -163,13 +162,11 @@ func (c *Cause) taken(of string) string {
 // added are the new kernels of a longer GPU time, or of a step that is longer with it, none where they are less than
 // half of what the GPU time grew by.
 func (v *Story) added(of Row) (out []Row) {
-	at := slices.IndexFunc(v.Rows, func(r Row) bool {
-		return r.F.Subject() == measure.Workload && r.F.Metric == measure.GPUTime.Name && r.F.Outcome == result.Slower
-	})
-	if at < 0 || of.F.Subject() != measure.Workload || of.F.Metric != measure.GPUTime.Name && !ofStep(of) {
+	whole := v.Number(measure.GPUTime.Name)
+	if whole == nil || whole.F.Outcome != result.Slower || of.F.Subject() != measure.Workload ||
+		of.F.Metric != measure.GPUTime.Name && !ofStep(of) {
 		return nil
 	}
-	whole := v.Rows[at]
 	sum := result.Number(0)
 	for _, r := range v.Of(New) {
 		if r.F.Scope == measure.ScopeKernel && r.F.Metric == measure.Total.Name {
@@ -189,14 +186,11 @@ func (v *Story) undecidedPart(whole Row) *Row {
 	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
 		return nil
 	}
-	for i := range v.Rows {
-		f := v.Rows[i].F
-		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Undecided &&
-			2*(f.Head-f.Base) > whole.F.Head-whole.F.Base {
-			return &v.Rows[i]
-		}
-	}
-	return nil
+	return Group(v.Rows).find(func(r *Row) bool {
+		f := &r.F
+		return f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Undecided &&
+			2*(f.Head-f.Base) > whole.F.Head-whole.F.Base
+	})
 }
 
 func ofStep(r Row) bool {
@@ -332,20 +326,13 @@ func waits(part FallRow, every, per string, calls *Row) string {
 	} else if part.Base > part.Head/10 {
 		more += "longer "
 	}
-	text := ""
-	switch part.Class {
-	case measure.IdleLaunch:
-		text = "The GPU waits " + more + every + " for the CPU"
-	case measure.IdleSync:
-		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + every
-	case measure.IdleDependency:
-		text = "Issued work waits " + more + every + " for an event, another stream or another program on the GPU"
-	case measure.IdleGaps:
-		text = "Gaps between operations take " + more + every
-	default:
-		text = "The GPU is idle " + more + every
-	}
-	text = Join(", ", text, placed(part.Place))
+	form := map[string]string{
+		measure.IdleLaunch:     "The GPU waits %s for the CPU",
+		measure.IdleSync:       "The host waits for the GPU and then issues late: the GPU is idle %s",
+		measure.IdleDependency: "Issued work waits %s for an event, another stream or another program on the GPU",
+		measure.IdleGaps:       "Gaps between operations take %s",
+	}[part.Class]
+	text := Join(", ", fmt.Sprintf(cmp.Or(form, "The GPU is idle %s"), more+every), placed(part.Place))
 	if calls == nil {
 		return text
 	}

@@ -275,13 +275,9 @@ func (r *Row) quantity() string {
 
 // during places a section of a run: "before the steps", "in the warm-up".
 func during(section string) string {
-	switch section {
-	case measure.Warmup.Name:
-		return "in the warm-up"
-	case measure.Steps.Name:
-		return "in the steps"
-	case measure.Beside.Name:
-		return "in processes beside the run"
+	if text := map[string]string{measure.Warmup.Name: "in the warm-up", measure.Steps.Name: "in the steps",
+		measure.Beside.Name: "in processes beside the run"}[section]; text != "" {
+		return text
 	}
 	if s := (measure.Subject{Scope: measure.ScopeSection, Name: section}); s.IsLoop() {
 		return "in the " + Elide(Clean(upTo(section, "#")), 48)
