@@ -39,6 +39,9 @@ func (n Number) Or(other Number) Number {
 	return other
 }
 
+// Given is a text, "" where the number is not known.
+func (n Number) Given(text string) string { return Either(n.Known(), text, "") }
+
 // Unknown is a number that is not known.
 var Unknown = Number(math.NaN())
 

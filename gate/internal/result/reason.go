@@ -128,6 +128,14 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// Either is one of two values: the first where a condition holds.
+func Either[T any](holds bool, yes, no T) T {
+	if holds {
+		return yes
+	}
+	return no
+}
+
 // Given is the parts together, "" where the value is empty: Given(where, " in ", where).
 func Given(value string, parts ...string) string {
 	if value == "" {

@@ -78,10 +78,7 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *resu
 		if base != nil {
 			compareRank(r.Straggler, base, limit)
 		}
-		per := "run"
-		if head.Sessions[len(head.Sessions)-1].Step != "" {
-			per = "step"
-		}
+		per := result.Either(head.Sessions[len(head.Sessions)-1].Step != "", "step", "run")
 		r.Remarks = remarksOn(r.Straggler, names, per)
 	}
 	return r
@@ -270,10 +267,7 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In,
 			Per: per}
 		if len(ranks) == 2 {
-			wait.Other = ranks[0].Name
-			if wait.Other == x.Rank {
-				wait.Other = ranks[1].Name
-			}
+			wait.Other = result.Either(ranks[0].Name == x.Rank, ranks[1].Name, ranks[0].Name)
 		}
 		out = append(out, result.Say(wait))
 	}

@@ -8,11 +8,8 @@ import (
 type UnlikeSessions struct{ Shown, Sessions int }
 
 func (r UnlikeSessions) String() string {
-	are := " are"
-	if r.Shown == 1 {
-		are = " is"
-	}
-	return result.Number(r.Shown).Text() + " of " + measure.Count(r.Sessions, "session") + are +
+	return result.Number(r.Shown).Text() + " of " + measure.Count(r.Sessions, "session") +
+		result.Either(r.Shown == 1, " is", " are") +
 		" shown: the others have another GPU, profiler or step than the newest"
 }
 
@@ -30,15 +27,8 @@ type Skipped struct {
 }
 
 func (r Skipped) String() string {
-	s := result.Number(r.Least).Text()
-	if r.Least != r.Most {
-		s += " to " + result.Number(r.Most).Text()
-	}
-	of := "launches"
-	if r.Step != "" {
-		of = "steps"
-	}
-	return s + " of " + result.Number(r.Of).Text() + " " + of + " in every run"
+	return result.Number(r.Least).Text() + result.Either(r.Least != r.Most, " to "+result.Number(r.Most).Text(), "") +
+		" of " + result.Number(r.Of).Text() + result.Either(r.Step != "", " steps", " launches") + " in every run"
 }
 
 type Profiled struct{ Launches int }
@@ -70,28 +60,20 @@ type Straggler struct {
 func (r Straggler) String() string {
 	s := r.Rank + " is " + r.Slower.Percent() + " slower than the others" + result.Given(r.Range, " in ", r.Range)
 	if r.Kernels > 0 {
-		s += " (" + r.Kernel
-		if r.Launches != r.Others {
-			s += " " + r.Others.Text() + " → " + r.Launches.Text() + " launches,"
-		}
-		s += " " + r.More.In(r.Unit) + " more in this rank"
-		if r.Kernels > 1 {
-			s += ", and " + measure.Count(r.Kernels, "kernel") + " in all"
-		}
-		s += ")"
+		launches := " " + r.Others.Text() + " → " + r.Launches.Text() + " launches,"
+		s += " (" + r.Kernel + result.Either(r.Launches != r.Others, launches, "") + " " + r.More.In(r.Unit) +
+			" more in this rank" +
+			result.Either(r.Kernels > 1, ", and "+measure.Count(r.Kernels, "kernel")+" in all", "") + ")"
 	}
 	return s + inBaseline(r.Base, r.Too)
 }
 
 // inBaseline says how much slower a rank was in the baseline, too beyond the limit.
 func inBaseline(base result.Number, too bool) string {
-	switch {
-	case too:
+	if too {
 		return "; the baseline had it too, " + base.Change()
-	case base.Known():
-		return "; in the baseline " + base.Change()
 	}
-	return ""
+	return base.Given("; in the baseline " + base.Change())
 }
 
 // LateRank is a rank that starts its collectives late without computing longer.
@@ -124,15 +106,8 @@ type StragglerWait struct {
 }
 
 func (r StragglerWait) String() string {
-	who := "the others wait"
-	if r.Other != "" {
-		who = r.Other + " waits"
-	}
-	s := who + " " + r.Wait.In(r.Unit) + " a " + r.Per + " for it" + result.Given(r.In, " in ", r.In)
-	if r.Base.Known() {
-		s += ", in the baseline " + r.Base.In(r.Unit)
-	}
-	return s
+	return result.Either(r.Other != "", r.Other+" waits", "the others wait") + " " + r.Wait.In(r.Unit) + " a " + r.Per +
+		" for it" + result.Given(r.In, " in ", r.In) + r.Base.Given(", in the baseline "+r.Base.In(r.Unit))
 }
 
 type TooShort struct {
@@ -160,11 +135,8 @@ type MemoryGrew struct {
 }
 
 func (r MemoryGrew) String() string {
-	in := "outside these ranges"
-	if r.Range != "" {
-		in = "in range " + r.Range
-	}
-	return "requested " + in + " and held until then: " + r.Base.In(r.Unit) + " → " + r.Head.In(r.Unit)
+	return "requested " + result.Either(r.Range != "", "in range "+r.Range, "outside these ranges") +
+		" and held until then: " + r.Base.In(r.Unit) + " → " + r.Head.In(r.Unit)
 }
 
 type LowUtilisation struct{ Share result.Number }
@@ -210,11 +182,8 @@ type call struct {
 }
 
 func (r call) String() string {
-	often := r.Calls.Text() + " times"
-	if r.Calls == 1 {
-		often = "once"
-	}
-	return r.Kind + " is called " + often + " a step" + result.Given(r.Range, ", mostly in ", r.Range)
+	return r.Kind + " is called " + result.Either(r.Calls == 1, "once", r.Calls.Text()+" times") + " a step" +
+		result.Given(r.Range, ", mostly in ", r.Range)
 }
 
 type SynchronisingCalls struct{ call }
@@ -231,11 +200,8 @@ type CopyBottleneck struct {
 }
 
 func (r CopyBottleneck) String() string {
-	of := "the GPU's work"
-	if r.Step != "" {
-		of = "the step"
-	}
-	return r.Kind + " takes " + r.Share.Percent() + " of " + of + ", at " + r.Rate.In("B/s")
+	return r.Kind + " takes " + r.Share.Percent() + " of " +
+		result.Either(r.Step != "", "the step", "the GPU's work") + ", at " + r.Rate.In("B/s")
 }
 
 type ManyCopies struct {
@@ -264,12 +230,10 @@ type PageableCopies struct {
 }
 
 func (r PageableCopies) String() string {
-	per, kinds := "run", result.Few(r.Kinds)
-	if r.Step != "" {
-		per = "step"
-	}
-	return r.Bytes.In(r.Unit) + " a " + per + " are copied from or to pageable memory" +
-		result.Given(kinds, " (", kinds, ")") + ": such copies are staged and block the CPU"
+	kinds := result.Few(r.Kinds)
+	return r.Bytes.In(r.Unit) + result.Either(r.Step != "", " a step", " a run") +
+		" are copied from or to pageable memory" + result.Given(kinds, " (", kinds, ")") +
+		": such copies are staged and block the CPU"
 }
 
 type SmallKernels struct{ Launches, Of, Share result.Number }

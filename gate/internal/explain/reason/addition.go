@@ -51,11 +51,8 @@ type Traded struct {
 }
 
 func (r Traded) String() string {
-	is := "is not worse"
-	if r.Change > 0 {
-		is = "is within its limit"
-	}
-	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " " + is + " (" + r.Change.Change() +
+	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel +
+		result.Either(r.Change > 0, " is within its limit", " is not worse") + " (" + r.Change.Change() +
 		", at most " + r.High.Change() + "), so it does not fail the gate"
 }
 
@@ -108,11 +105,8 @@ func (r TwoLevels) String() string {
 	case r.Of > 0:
 		s += "; of the other side " + result.Number(r.In).Text() + " of " + result.Number(r.Of).Text()
 	}
-	s += result.Given(r.Follows, "; the mode follows ", r.Follows)
-	if r.Needed > 0 {
-		s += "; on one host " + measure.Count(r.Needed, "run") + " a side would decide"
-	}
-	return s
+	return s + result.Given(r.Follows, "; the mode follows ", r.Follows) +
+		result.Either(r.Needed > 0, "; on one host "+measure.Count(r.Needed, "run")+" a side would decide", "")
 }
 
 // Outlier is a side with one run far from the others; Change is not known where these are zero.
@@ -122,10 +116,8 @@ type Outlier struct {
 }
 
 func (r Outlier) String() string {
-	if !r.Change.Known() {
-		return "one run of the " + side(r.Side) + " is not zero, the others are"
-	}
-	return "one run of the " + side(r.Side) + " is " + r.Change.Change() + " off the others"
+	return "one run of the " + side(r.Side) + " is " +
+		result.Either(r.Change.Known(), r.Change.Change()+" off the others", "not zero, the others are")
 }
 
 type MoreRuns struct{ Runs int }
@@ -158,11 +150,8 @@ type NotReplayed struct {
 }
 
 func (r NotReplayed) String() string {
-	s := "the replay of the " + side(r.Side) + "'s steps is " + r.Error.Percent() + " wrong"
-	if !r.Error.Known() {
-		s = "the " + side(r.Side) + "'s steps were not replayed"
-	}
-	return s + ", so their dependence on the host is unknown"
+	return result.Either(r.Error.Known(), "the replay of the "+side(r.Side)+"'s steps is "+r.Error.Percent()+" wrong",
+		"the "+side(r.Side)+"'s steps were not replayed") + ", so their dependence on the host is unknown"
 }
 
 // OtherHost is a comparison that the difference between sessions hides. Hosts is "different", "times" or "unknown".
@@ -172,11 +161,8 @@ type OtherHost struct {
 }
 
 func (r OtherHost) String() string {
-	s := hosts(r.Hosts) + ", which differ by about " + r.Spread.Percent() + ": "
-	if r.Hosts != "times" {
-		s += "record the baseline on a second host, or "
-	}
-	return s + BesideHead
+	return hosts(r.Hosts) + ", which differ by about " + r.Spread.Percent() + ": " +
+		result.Either(r.Hosts != "times", "record the baseline on a second host, or ", "") + BesideHead
 }
 
 func hosts(known string) string {
@@ -214,11 +200,8 @@ type Attribute struct {
 }
 
 func (r Attribute) String() string {
-	s := result.Title(r.Metric) + " " + r.Base.Text() + " → " + r.Head.Text()
-	if r.Unit != "per thread" {
-		s += " " + r.Unit
-	}
-	return s
+	return result.Title(r.Metric) + " " + r.Base.Text() + " → " + r.Head.Text() +
+		result.Either(r.Unit != "per thread", " "+r.Unit, "")
 }
 
 type Memory struct{ Base, Head string }

@@ -15,15 +15,10 @@ type CodeLimit struct {
 }
 
 func (r CodeLimit) String() string {
-	s := "device code of " + r.Kernel + " (" + r.Arch + "): " + result.Title(r.Metric) + " "
-	if r.Base.Known() {
-		s += r.Base.Text() + " → "
-	}
-	s += r.Head.Text()
-	if m, _ := measure.MetricByName(r.Metric); m.Unit == measure.CopyBytes.Unit {
-		s += " B"
-	}
-	return s + ", beyond " + r.Rule
+	m, _ := measure.MetricByName(r.Metric)
+	return "device code of " + r.Kernel + " (" + r.Arch + "): " + result.Title(r.Metric) + " " +
+		r.Base.Given(r.Base.Text()+" → ") + r.Head.Text() +
+		result.Either(m.Unit == measure.CopyBytes.Unit, " B", "") + ", beyond " + r.Rule
 }
 
 // CodeCounts is how many kernels have other device code.
@@ -104,11 +99,8 @@ type ChangedLines struct {
 }
 
 func (r ChangedLines) String() string {
-	where := ""
-	if r.Launch {
-		where = ", where it is called"
-	}
-	return "changed since the baseline" + where + ": " + strings.Join(r.Lines, "; ")
+	return "changed since the baseline" + result.Either(r.Launch, ", where it is called", "") + ": " +
+		strings.Join(r.Lines, "; ")
 }
 
 // NoChangedLines is a kernel whose lines are those of the baseline, or those of its definition where it is known alone,
@@ -125,10 +117,8 @@ func (r NoChangedLines) String() string {
 	switch {
 	case r.Launch:
 		text, other = "no changed line where it is called: ", "input, environment variables and libraries"
-		where = "the function in " + result.Few(r.Files) + " is that of the baseline"
-		if r.Outside {
-			where = "the code outside of functions in " + result.Few(r.Files) + " is that of the baseline"
-		}
+		where = result.Either(r.Outside, "the code outside of functions", "the function") + " in " +
+			result.Few(r.Files) + " is that of the baseline"
 	case r.Definition:
 		text, where = "no changed line in its definition: ", result.Few(r.Files)+" has that of the baseline"
 		other = "functions that it calls, the compiler, its options and libraries"
@@ -139,11 +129,8 @@ func (r NoChangedLines) String() string {
 	if len(r.Elsewhere) == 0 {
 		return text + where + ", and no other source file changed: see " + other
 	}
-	text += where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
-	if r.Command {
-		text += "; the command differs, too"
-	}
-	return text
+	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ") +
+		result.Either(r.Command, "; the command differs, too", "")
 }
 
 // OtherParts are operations that a compiler fuses into the kernel on one side alone. Instead is the kernel of the
@@ -154,20 +141,11 @@ type OtherParts struct {
 }
 
 func (r OtherParts) String() string {
-	text := "the operations fused into it differ:"
-	if r.Instead != "" {
-		text = "the operations fused into it differ from those of " + r.Instead + " in the baseline:"
-	}
-	if len(r.New) > 0 {
-		text += " new " + result.Few(r.New)
-	}
-	if len(r.New) > 0 && len(r.Gone) > 0 {
-		text += ";"
-	}
-	if len(r.Gone) > 0 {
-		text += " gone " + result.Few(r.Gone)
-	}
-	return text
+	return "the operations fused into it differ" +
+		result.Given(r.Instead, " from those of ", r.Instead, " in the baseline") + ":" +
+		result.Either(len(r.New) > 0, " new "+result.Few(r.New), "") +
+		result.Either(len(r.New) > 0 && len(r.Gone) > 0, ";", "") +
+		result.Either(len(r.Gone) > 0, " gone "+result.Few(r.Gone), "")
 }
 
 // AddedOperation is an operation with a kernel of this name that the baseline lacks.

@@ -11,11 +11,8 @@ import (
 type Versions struct{ What, Base, Head string }
 
 func (r Versions) String() string {
-	the := "the "
-	if r.What == "CUDA" {
-		the = ""
-	}
-	return the + r.What + " differs: " + r.Base + " in the baseline, " + r.Head + " in the head"
+	return result.Either(r.What == "CUDA", "", "the ") + r.What + " differs: " + r.Base + " in the baseline, " + r.Head +
+		" in the head"
 }
 
 type OldBase struct{ Days, Most int }
@@ -48,12 +45,12 @@ type LostLaunches struct {
 }
 
 func (r LostLaunches) String() string {
+	lost := "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to "
 	if r.Rows {
-		return "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side +
-			", whose CorrId leaves out their numbers: up to " + measure.Share(float64(r.Share)) + " of the GPU time"
+		lost = "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side +
+			", whose CorrId leaves out their numbers: up to "
 	}
-	return "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to " +
-		measure.Share(float64(r.Share)) + " of the GPU time"
+	return lost + measure.Share(float64(r.Share)) + " of the GPU time"
 }
 
 // Regrouped is a head whose runs do the same launches in Ratio times as many steps.
@@ -123,12 +120,10 @@ type OutlierValues struct {
 }
 
 func (r OutlierValues) String() string {
-	run, is := "run ", " is an outlier in "
-	if len(r.Runs) > 1 {
-		run, is = "runs ", " are outliers in "
-	}
-	return run + strings.Join(r.Runs, ", ") + " of the head" + is + result.Few(r.Of) + " (up to " + r.Change.Change() +
-		"): the comparison limits it to the range of the other runs"
+	several := len(r.Runs) > 1
+	return result.Either(several, "runs ", "run ") + strings.Join(r.Runs, ", ") + " of the head" +
+		result.Either(several, " are outliers in ", " is an outlier in ") + result.Few(r.Of) + " (up to " +
+		r.Change.Change() + "): the comparison limits it to the range of the other runs"
 }
 
 type ComparedSingle struct {
@@ -220,11 +215,8 @@ type OnOneSide struct {
 }
 
 func (r OnOneSide) String() string {
-	them := "them"
-	if len(r.Names) == 1 {
-		them = "it"
-	}
-	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has " + them + "; "
+	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has " +
+		result.Either(len(r.Names) == 1, "it", "them") + "; "
 	switch {
 	case r.Without == "base" && r.Outputs:
 		return s + "record the baseline again, or " + BesideHead
@@ -244,12 +236,9 @@ type Omitted struct {
 
 func (r Omitted) String() string {
 	const most = 20
-	names := r.Names[:min(len(r.Names), most)]
-	left := ""
-	if n := len(r.Names) - most; n > 0 {
-		left = ", " + strconv.Itoa(n) + " more"
-	}
-	return "left out, " + r.Why + ": " + strings.Join(names, ", ") + left
+	left := len(r.Names) - most
+	return "left out, " + r.Why + ": " + strings.Join(r.Names[:min(len(r.Names), most)], ", ") +
+		result.Either(left > 0, ", "+strconv.Itoa(left)+" more", "")
 }
 
 // SomeRuns are rows of benchmark files that only some runs of a side have.
@@ -323,12 +312,9 @@ func (r Looked) String() string {
 type OnBoard struct{ Kept, All int }
 
 func (r OnBoard) String() string {
-	were, are := "were", "are"
-	if r.Kept == 1 {
-		were, are = "was", "is"
-	}
-	return result.Number(r.Kept).Text() + " of " + measure.Count(r.All, "baseline session") + " " + were +
-		" measured on the head's board and " + are + " compared with it; the others are left out"
+	return result.Number(r.Kept).Text() + " of " + measure.Count(r.All, "baseline session") +
+		result.Either(r.Kept == 1, " was", " were") + " measured on the head's board and " +
+		result.Either(r.Kept == 1, "is", "are") + " compared with it; the others are left out"
 }
 
 type OtherBoard struct{ Base, Head []string }

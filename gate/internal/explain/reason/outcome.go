@@ -66,10 +66,7 @@ type Better struct {
 }
 
 func (r Better) String() string {
-	if r.Time {
-		return "faster by more than " + r.Limit.Percent()
-	}
-	return "better by more than " + r.Limit.Percent()
+	return result.Either(r.Time, "faster", "better") + " by more than " + r.Limit.Percent()
 }
 
 type Open struct {
@@ -107,12 +104,9 @@ type MostRuns struct {
 }
 
 func (r MostRuns) String() string {
-	base := "every baseline run"
-	if r.Spared > 0 {
-		base = "all baseline runs but " + result.Number(r.Spared).Text()
-	}
 	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are about " + r.Change.Change() +
-		", beyond " + r.Bound.String() + " and beyond " + base
+		", beyond " + r.Bound.String() + " and beyond " +
+		result.Either(r.Spared > 0, "all baseline runs but "+result.Number(r.Spared).Text(), "every baseline run")
 }
 
 type NotJudged struct{ Base, Head int }
@@ -171,15 +165,12 @@ type SlowRuns struct {
 }
 
 func (r SlowRuns) String() string {
-	by, where := "slower", ""
-	if r.Faster {
-		by, where = "faster", " in the baseline"
-	}
+	by := result.Either(r.Faster, "faster", "slower")
 	if r.Some == 0 {
 		return "no run is " + by + " than every baseline run by more than the limit, as far as delays of the CPU go"
 	}
 	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are " + by +
-		" by different amounts, as delays of the CPU" + where + " make them"
+		" by different amounts, as delays of the CPU" + result.Either(r.Faster, " in the baseline", "") + " make them"
 }
 
 type WithAll struct {
@@ -278,12 +269,7 @@ func (r Replaces) String() string {
 }
 
 // side is the name of a side in a sentence.
-func side(name string) string {
-	if name == "base" {
-		return "baseline"
-	}
-	return name
-}
+func side(name string) string { return result.Either(name == "base", "baseline", name) }
 
 // Plain is a reason without arguments.
 type Plain struct{ key, sentence string }

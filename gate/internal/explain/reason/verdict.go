@@ -23,15 +23,9 @@ type Undecided struct {
 }
 
 func (r Undecided) String() string {
-	and := ""
-	if r.Others {
-		and = " among others"
-	}
-	certain := "nothing is slower for certain"
-	if r.Listed {
-		certain = "nothing fails the gate for certain, some are slower"
-	}
-	return certain + "; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
+	certain := result.Either(r.Listed, "fails the gate for certain, some are slower", "is slower for certain")
+	return "nothing " + certain + "; undecided" + result.Either(r.Others, " among others", "") + ": " + result.Title(r.Metric) + " of " +
+		r.Kernel + ": " + r.Because
 }
 
 // NoneSlower is a gate without a failure. Listed is true if subjects are slower without failing it: parts of a whole
@@ -42,10 +36,8 @@ type NoneSlower struct {
 }
 
 func (r NoneSlower) String() string {
-	if r.Listed {
-		return measure.Count(r.Comparisons, "comparison") + ", none fails the gate; some are slower"
-	}
-	return measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
+	return measure.Count(r.Comparisons, "comparison") +
+		result.Either(r.Listed, ", none fails the gate; some are slower", ", none slower than its limit allows")
 }
 
 type Workloads struct {
@@ -87,13 +79,9 @@ func (r Drifting) String() string {
 func (r Drifting) also() string { return result.Few(r.Also) }
 
 func (r Drifting) since(accepted int) string {
-	over := measure.Count(r.Sessions, "session")
-	if accepted > 0 {
-		over = measure.Count(accepted, "accepted change")
-	}
 	return r.Kernel + " " + result.Title(r.Metric) + " drifted " + r.Change.Change() + " (" + r.Interval.String() +
-		") since " +
-		cmp.Or(r.Since, "the oldest session") + result.Given(r.Commit, " at ", r.Commit) + " over " + over
+		") since " + cmp.Or(r.Since, "the oldest session") + result.Given(r.Commit, " at ", r.Commit) + " over " +
+		result.Either(accepted > 0, measure.Count(accepted, "accepted change"), measure.Count(r.Sessions, "session"))
 }
 
 // Drifted is a change since the anchor that many sessions add up to.
