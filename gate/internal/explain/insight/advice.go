@@ -61,8 +61,8 @@ var conditions = map[string]func(*Failure) bool{
 	"rank, late":                             func(f *Failure) bool { return f.Rank && f.Report.Ranks.Straggler.Late },
 	"rank, computes longer":                  func(f *Failure) bool { return f.Rank },
 	"bound, no limit on a change":            lead(bounded),
-	"device code, a limit of the policy":     func(f *Failure) bool { return f.Report.ReasonKey == "code-limit" },
-	"drift, a limit of the policy":           func(f *Failure) bool { return f.Report.ReasonKey == result.KeyOverDrift },
+	"device code, a limit of the policy":     keyed("code-limit"),
+	"drift, a limit of the policy":           keyed(result.KeyOverDrift),
 	"copies, a few bytes to the host, often": scalar("DtoH"),
 	"copies, a few bytes to the GPU, often":  scalar("HtoD"),
 	"count, synchronising calls":             allOf(lead(whole), grows(measure.SyncCalls)),
@@ -78,12 +78,13 @@ var conditions = map[string]func(*Failure) bool{
 	"output, memory":                 named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
 	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
 		"first token", "inter-token"),
-	"server, throughput":             named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
-	"output, no speed":               of(measure.ScopeOutput, noSpeed),
-	"output":                         scoped(measure.ScopeOutput),
-	"benchmark row, server latency":  named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
-	"benchmark row, memory":          metric(measure.Memory),
-	"benchmark row, profiled":        of(measure.ScopeBenchmark, func(x *result.Finding) bool { return x.Cause != nil }),
+	"server, throughput":            named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
+	"output, no speed":              of(measure.ScopeOutput, noSpeed),
+	"output":                        scoped(measure.ScopeOutput),
+	"benchmark row, server latency": named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
+	"benchmark row, memory":         metric(measure.Memory),
+	"benchmark row, profiled": of(measure.ScopeBenchmark,
+		func(x *result.Finding) bool { return x.Cause != nil }),
 	"benchmark row, ratio":           anyOf(metric(measure.Ratio), metric(measure.RateRatio)),
 	"benchmark row, no speed":        of(measure.ScopeBenchmark, noSpeed),
 	"benchmark row":                  scoped(measure.ScopeBenchmark),
@@ -127,6 +128,11 @@ var conditions = map[string]func(*Failure) bool{
 	}),
 	"GPU time, no kernel": metric(measure.GPUTime),
 	"anything":            func(*Failure) bool { return true },
+}
+
+// keyed reports whether the reason of the verdict has a key.
+func keyed(key string) func(*Failure) bool {
+	return func(f *Failure) bool { return f.Report.ReasonKey == key }
 }
 
 func anyOf(list ...func(*Failure) bool) func(*Failure) bool {
@@ -222,7 +228,8 @@ func (f *Failure) cause() (c result.Cause) {
 // ruled reports whether the first rule that explains its counters has one of some names.
 func (f *Failure) ruled(names ...string) bool {
 	guides := f.cause().Guides
-	return len(guides) > 0 && slices.ContainsFunc(names, func(name string) bool { return why.GuideOf(name) == guides[0] })
+	return len(guides) > 0 && slices.ContainsFunc(names,
+		func(name string) bool { return why.GuideOf(name) == guides[0] })
 }
 
 // spilled reports whether its counters show more local memory, of registers that spill or of arrays.

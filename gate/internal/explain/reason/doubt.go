@@ -11,8 +11,8 @@ import (
 type Versions struct{ What, Base, Head string }
 
 func (r Versions) String() string {
-	return result.Either(r.What == "CUDA", "", "the ") + r.What + " differs: " + r.Base + " in the baseline, " + r.Head +
-		" in the head"
+	return result.Either(r.What == "CUDA", "", "the ") + r.What + " differs: " + r.Base +
+		" in the baseline, " + r.Head + " in the head"
 }
 
 type OldBase struct{ Days, Most int }

@@ -24,8 +24,8 @@ type Undecided struct {
 
 func (r Undecided) String() string {
 	certain := result.Either(r.Listed, "fails the gate for certain, some are slower", "is slower for certain")
-	return "nothing " + certain + "; undecided" + result.Either(r.Others, " among others", "") + ": " + result.Title(r.Metric) + " of " +
-		r.Kernel + ": " + r.Because
+	return "nothing " + certain + "; undecided" + result.Either(r.Others, " among others", "") + ": " +
+		result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
 }
 
 // NoneSlower is a gate without a failure. Listed is true if subjects are slower without failing it: parts of a whole

@@ -173,8 +173,8 @@ func (v *Story) Document() Document {
 		d = append(d, Lines{Spaced: true, List: []Line{Paragraph(1, Plain.Of(x.Label)), Named(2, "why", x.Text)}})
 	}
 	return append(d, Overview(v), Fold{"Findings", Document{v.subjects()}}, Fold{"Ranks", v.Ranks.blocks()},
-		Fold{"All comparisons", Document{InText{comparisons(Untold(v.Rows))}}}, Commands{Inline: true, List: v.Further()},
-		v.compared())
+		Fold{"All comparisons", Document{InText{comparisons(Untold(v.Rows))}}},
+		Commands{Inline: true, List: v.Further()}, v.compared())
 }
 
 // subjects are those that changed, with all findings on each.
