@@ -249,11 +249,8 @@ func codeDifference(c devicecode.Change, launched map[string]launch, facts ...re
 		if base != head && !slices.ContainsFunc(facts, func(x result.Remark) bool {
 			return x.Key == result.KeyAttribute && x.Args["metric"] == m.metric.Name
 		}) {
-			text := fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head)
-			if m.metric.Unit == measure.CopyBytes.Unit {
-				text += " B"
-			}
-			out = append(out, text)
+			out = append(out, fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head)+
+				result.Either(m.metric.Unit == measure.CopyBytes.Unit, " B", ""))
 		}
 	}
 	if l, ok := launched[spelled(c.Head.Name)]; ok {
@@ -263,10 +260,7 @@ func codeDifference(c devicecode.Change, launched map[string]launch, facts ...re
 			out = append(out, "theoretical occupancy "+measure.Number(base)+" → "+measure.Number(head)+" %")
 		}
 	}
-	if out == nil {
-		return "other instructions"
-	}
-	return strings.Join(out, ", ")
+	return cmp.Or(strings.Join(out, ", "), "other instructions")
 }
 
 // launch is a launch of a kernel: threads of a block and its dynamic shared memory in bytes.

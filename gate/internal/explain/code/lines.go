@@ -246,11 +246,8 @@ func texts(spans []span) (out []string) {
 			}
 			numbers = append(numbers, text)
 		}
-		where := "outside of functions"
-		if first.function != "" {
-			where = "in " + first.function
-		}
-		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+where)
+		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+
+			result.Either(first.function != "", "in "+first.function, "outside of functions"))
 	}
 	return few(out)
 }

@@ -63,16 +63,13 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 	workload := func(m measure.Metric) float64 { return side.Typical(measure.Workload, m.Name) }
 	section := func(s measure.Subject) float64 { return side.Typical(s, measure.Elapsed.Name) }
 	initialising, startup, before := workload(measure.InitTime), workload(measure.StartupTime), section(measure.Before)
-	if startup > 0 {
-		before = 0
-	}
 	sum := 0.0
 	for _, x := range []struct {
 		part string
 		ns   float64
 	}{
 		{"start and imports", startup - initialising}, {measure.InitTime.Title(), initialising},
-		{"before the steps", before},
+		{"before the steps", result.Either(startup > 0, 0, before)},
 		{"warm-up", section(measure.Warmup)}, {result.Steps, section(measure.Steps)},
 		{"between steps", section(measure.Between)},
 		{"after the steps", section(measure.After)}, {"teardown", workload(measure.TeardownTime)},
@@ -95,10 +92,7 @@ func overview(d *decide.Decision, x *result.Report) {
 	if d.Verdict != result.NoVerdict {
 		return
 	}
-	base := d.Base
-	if d.Stage < decide.Compared {
-		base = d.Baseline
-	}
+	base := result.Either(d.Stage < decide.Compared, d.Baseline, d.Base)
 	_, total := recorded.Times(d.Head)
 	if _, own := recorded.Times(base); own == measure.ReplayTime { // sides of two profilers
 		total = own

@@ -52,11 +52,8 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 			}
 		}
 	}
-	least := max(2, int(math.Ceil(commonPart*float64(kernels))))
-	if hosts == "same" {
-		least = max(3, kernels)
-	}
-	if len(best) < least {
+	some := max(2, int(math.Ceil(commonPart*float64(kernels))))
+	if len(best) < result.Either(hosts == "same", max(3, kernels), some) {
 		return nil
 	}
 	best = slices.Clone(best)

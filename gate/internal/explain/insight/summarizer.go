@@ -217,12 +217,7 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 
 // finish fills in the shares and puts the largest first.
 func finish(x *result.Summary) {
-	part := func(n, of result.Number) result.Number {
-		if !(of > 0) {
-			return result.Unknown
-		}
-		return n / of
-	}
+	part := func(n, of result.Number) result.Number { return result.Either(of > 0, n/of, result.Unknown) }
 	if len(x.Parts) > 0 {
 		x.Period = measure.Sum(x.Parts, func(p result.SummaryPart) result.Number { return p.Time })
 	}

@@ -63,11 +63,8 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	var all []growth
 	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name),
 		head.Typical(measure.Workload, measure.MemoryPeak.Name)}
-	held := func(s *recorded.Index, of measure.Subject) float64 {
-		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
-			return v
-		}
-		return 0 // nothing was requested there
+	held := func(s *recorded.Index, of measure.Subject) float64 { // 0 where nothing was requested
+		return float64(result.Number(s.Typical(of, measure.MemoryHeld.Name)).Or(0))
 	}
 	for _, s := range subjects(base, head) {
 		g := growth{s.Name, held(base, s), held(head, s)}

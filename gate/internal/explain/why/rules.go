@@ -93,10 +93,7 @@ var rules = []rule{
 		func(p pair) string { return scattered(p, measure.StoreSectors, "store") }},
 	{"waves", hardwareModel, metrics{measure.Waves}, false, func(p pair) string {
 		b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
-		grid := p.grid()
-		if grid != "" {
-			grid += ", "
-		}
+		grid := result.Given(p.grid(), p.grid(), ", ")
 		switch {
 		case tail(h)-tail(b) < 0.05:
 			return ""
@@ -355,9 +352,6 @@ func (p pair) emptier() bool {
 
 // occupancy is the change of the theoretical occupancy, and the achieved one where it is known.
 func (p pair) occupancy() string {
-	text := p.told(measure.TheoreticalOccupancy)
-	if p.known(measure.AchievedOccupancy) {
-		text += fmt.Sprintf(" (achieved %s)", p.arrow(measure.AchievedOccupancy, "%"))
-	}
-	return text
+	return p.told(measure.TheoreticalOccupancy) +
+		result.Either(p.known(measure.AchievedOccupancy), " (achieved "+p.arrow(measure.AchievedOccupancy, "%")+")", "")
 }

@@ -84,20 +84,13 @@ func (p pair) same(m measure.Metric, tolerance float64) bool {
 
 // show prints a metric's change: "75.7 µs → 82.4 µs, +8.9 %".
 func (p pair) show(m measure.Metric) string {
-	s, b, h := p.arrow(m, m.Unit), p.base.get(m), p.head.get(m)
-	if r := ratio(b, h); m.Unit != "%" && b > 0 && r != 1 {
-		s += ", " + times(r)
-	}
-	return s
+	r := p.ratio(m)
+	return p.arrow(m, m.Unit) + result.Either(m.Unit != "%" && p.base.get(m) > 0 && r != 1, ", "+times(r), "")
 }
 
 // told is the metric's name and change, without the ratio.
 func (p pair) told(m measure.Metric) string {
-	unit := m.Unit
-	if unit == "FLOP" { // which the name says
-		unit = "count"
-	}
-	return label(m) + " " + p.arrow(m, unit)
+	return label(m) + " " + p.arrow(m, result.Either(m.Unit == "FLOP", "count", m.Unit)) // the name says FLOP
 }
 
 // arrow is the metric's change in a unit.
@@ -107,11 +100,7 @@ func (p pair) arrow(m measure.Metric, unit string) string {
 
 // grown is [pair.told] with the ratio where there is one.
 func (p pair) grown(m measure.Metric) string {
-	r := p.ratio(m)
-	if p.base.get(m) > 0 {
-		return p.told(m) + " (" + times(r) + ")"
-	}
-	return p.told(m)
+	return p.told(m) + result.Either(p.base.get(m) > 0, " ("+times(p.ratio(m))+")", "")
 }
 
 func label(m measure.Metric) string { return labels([]string{m.Name}) }

@@ -3,6 +3,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -60,11 +61,8 @@ func Explain(base, head counters.Kernel) *result.Cause {
 		s = append(s,
 			"Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(measure.ReplayTime)+").")
 	}
-	if len(c.Reasons) > 0 {
-		s = append(s, capital(strings.Join(c.Reasons, "; "))+".")
-	} else {
-		s = append(s, p.silence(unknown))
-	}
+	reasons := strings.Join(c.Reasons, "; ")
+	s = append(s, result.Either(reasons != "", capital(reasons)+".", p.silence(unknown)))
 	if where := standing(before, after); where != "" {
 		s = append(s, where)
 	}
@@ -101,10 +99,7 @@ func Stand(head counters.Kernel) *result.Cause {
 		}
 		parts = append(parts, text+".")
 	}
-	c.Summary = strings.Join(parts, " ")
-	if c.Summary == "" {
-		c.Summary = "The counters have no metric that says what limits the kernel."
-	}
+	c.Summary = cmp.Or(strings.Join(parts, " "), "The counters have no metric that says what limits the kernel.")
 	return c
 }
 
@@ -119,9 +114,7 @@ func (p pair) silence(unknown []string) string {
 		}
 	}
 	text := "No rule explains the change"
-	if len(same) > 0 {
-		text += ": " + strings.Join(same, ", ") + " did not change"
-	}
+	text += result.Either(len(same) > 0, ": "+strings.Join(same, ", ")+" did not change", "")
 	if p.slower() && p.known(measure.Instructions) && p.same(measure.Instructions, 0.005) &&
 		p.known(measure.DRAMBytes) && p.same(measure.DRAMBytes, 0.02) {
 		text += ": same work, slower"
@@ -129,10 +122,7 @@ func (p pair) silence(unknown []string) string {
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {
 		text += "; the grid has " + grid
 	}
-	if len(unknown) > 0 {
-		text += fmt.Sprintf(" (not known: %s)", labels(unknown))
-	}
-	return text + "."
+	return text + result.Either(len(unknown) > 0, " (not known: "+labels(unknown)+")", "") + "."
 }
 
 // GuideOf is the documentation of a rule.
@@ -244,9 +234,7 @@ func standing(base, head Position) string {
 		s = fmt.Sprintf("%s before, %s after", bound(base.Bound), bound(head.Bound))
 	}
 	if b, h := base.Roofline, head.Roofline; b != nil && h != nil {
-		if s != "" {
-			s += "; "
-		}
+		s += result.Given(s, "; ")
 		precision, ridge := b.Precision, amount(float64(h.Ridge), "")
 		if h.Precision != precision {
 			precision += " → " + h.Precision
@@ -255,15 +243,9 @@ func standing(base, head Position) string {
 		s += fmt.Sprintf("roofline (%s): %s FLOP/B (ridge %s), %s of the roof",
 			precision, arrow(float64(b.Intensity), float64(h.Intensity), ""), ridge, arrow(percent(b), percent(h), "%"))
 	}
-	if s == "" {
-		return ""
-	}
-	return capital(s) + "."
+	return result.Given(s, capital(s), ".")
 }
 
 func bound(s string) string {
-	if s == "balanced" {
-		return "balanced between compute and memory"
-	}
-	return s + "-bound"
+	return result.Either(s == "balanced", "balanced between compute and memory", s+"-bound")
 }
