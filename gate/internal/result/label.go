@@ -36,10 +36,7 @@ func labels(subjects []measure.Subject, names ...string) (out map[measure.Subjec
 
 // tells is the part of a kernel's geometry that distinguishes it from others of its name: " · grid 4096".
 func tells(apart bool, what string, size measure.Dim3) string {
-	if !apart {
-		return ""
-	}
-	return " · " + what + " " + strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1")
+	return Either(apart, " · "+what+" "+strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1"), "")
 }
 
 // Label names the kernels of a decision so that no two look alike.
@@ -124,10 +121,7 @@ func (f *Finding) exchanged() int {
 
 // differing is a label, "" where it says no more than the short name.
 func differing(label, short string) string {
-	if label == short {
-		return ""
-	}
-	return label
+	return Either(label == short, "", label)
 }
 
 // Title is the name that tells what the finding is about apart from everything else in its report.

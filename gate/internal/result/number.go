@@ -33,10 +33,7 @@ func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 
 // Or is the number, or the other one where it is not known.
 func (n Number) Or(other Number) Number {
-	if n.Known() {
-		return n
-	}
-	return other
+	return Either(n.Known(), n, other)
 }
 
 // Given is a text, "" where the number is not known.

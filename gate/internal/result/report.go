@@ -89,12 +89,7 @@ func (r *Report) Note(remarks ...Remark) { r.Append(Addition{Remarks: remarks}) 
 func (r *Report) Disarm(harmless func(string) bool, anew string) {
 	for _, x := range append(slices.Clip(r.Workloads), r) {
 		x.Reproduce, x.Accept = "", ""
-		x.Calls = x.Calls.Shown(func(call string) string {
-			if harmless(call) {
-				return call
-			}
-			return ""
-		})
+		x.Calls = x.Calls.Shown(func(call string) string { return Either(harmless(call), call, "") })
 		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(step string) bool {
 			return strings.HasPrefix(step, anew) || !harmless(step)
 		})

@@ -158,15 +158,10 @@ func (s *Spent) String() string {
 			text += fmt.Sprintf(", steps %s", Seconds(x.Time))
 		}
 	}
-	if s.Export == 0 { // nothing was profiled
-		text += ")"
-	} else {
-		text += fmt.Sprintf("; profiler %s)", Seconds(s.Total-s.InRuns))
-	}
-	if s.Starts > 0 {
-		text += fmt.Sprintf("; the starts of %s overlapped and are not judged", measure.Count(s.Starts, "run"))
-	}
-	return text
+	profiler := "; profiler " + Seconds(s.Total-s.InRuns)
+	starts := "; the starts of " + measure.Count(s.Starts, "run") + " overlapped and are not judged"
+	profiled := s.Export != 0
+	return text + Either(profiled, profiler, "") + ")" + Either(s.Starts > 0, starts, "")
 }
 
 // Detail adds the parts of a run and of the profiler's time.
@@ -175,12 +170,9 @@ func (s *Spent) Detail() string {
 	if s.Export == 0 {
 		return s.String()
 	}
-	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, Seconds(s.Start),
-		Seconds(s.Report), Seconds(s.Export), Seconds(s.Read))
-	if len(run) > 0 {
-		text += "; a run: " + strings.Join(run, ", ")
-	}
-	return text
+	return fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, Seconds(s.Start),
+		Seconds(s.Report), Seconds(s.Export), Seconds(s.Read)) +
+		Either(len(run) > 0, "; a run: "+strings.Join(run, ", "), "")
 }
 
 // Seconds prints a time with two digits.
