@@ -40,11 +40,8 @@ func (v *Story) causes(of ...Class) []Cause {
 		list = v.foldRanks(list, &program)
 	}
 	list = foldSections(v.foldDevices(foldRanges(foldLaunches(list)), &program))
-	step := Group(program).of(measure.StepTime.Name)
-	if v.Fall != nil && v.Fall.Mean {
-		step = Group(program).of(measure.MeanStep.Name)
-	}
-	list = append(list, v.idle(step, program)...)
+	step := result.Either(v.Fall != nil && v.Fall.Mean, measure.MeanStep, measure.StepTime)
+	list = append(list, v.idle(Group(program).of(step.Name), program)...)
 	worst(list)
 	list = foldProgram(list, program)
 	worst(list)
@@ -53,10 +50,8 @@ func (v *Story) causes(of ...Class) []Cause {
 
 func worst(list []Cause) {
 	size := func(c Cause) float64 {
-		if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.F.Condition() }) {
-			return math.Inf(1)
-		}
-		return math.Abs(float64(c.Cost.Or(0)))
+		condition := slices.ContainsFunc(c.Rows, func(r Row) bool { return r.F.Condition() })
+		return result.Either(condition, math.Inf(1), math.Abs(float64(c.Cost.Or(0))))
 	}
 	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))

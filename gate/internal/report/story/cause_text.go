@@ -45,15 +45,9 @@ func (v *Story) tell(c *Cause) {
 		if v.Ranks != nil {
 			c.Why = v.Ranks.Told
 		}
-		c.Short = c.Subject + " is slower"
-		if v.Report.Ranks.Straggler.Late {
-			c.Short = c.Subject + " is late"
-		}
+		c.Short = c.Subject + result.Either(v.Report.Ranks.Straggler.Late, " is late", " is slower")
 	case c.idle != nil:
-		every := "in every step"
-		if v.Fall.Mean {
-			every = "a step on average"
-		}
+		every := result.Either(v.Fall.Mean, "a step on average", "in every step")
 		c.Why, c.Short = []string{waits(*c.idle, every, UnitOf(v.Report.Head),
 			Group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(c.totals) > 0:
@@ -122,22 +116,16 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 			text += ", " + x.Metric + " " + x.Values
 		}
 	}
-	text += Wrapped(", in range ", Clean(r.F.Role), "")
-	if r.Share != "" && r.F.Scope == measure.ScopeKernel {
-		text += ", " + r.Share + " of GPU time"
-	}
-	return text
+	return text + Wrapped(", in range ", Clean(r.F.Role), "") +
+		result.Either(r.Share != "" && r.F.Scope == measure.ScopeKernel, ", "+r.Share+" of GPU time", "")
 }
 
 // partsOf says which parts of a longer step or GPU time take longer, "" where none is known to.
 func (v *Story) partsOf(c *Cause, r Row) string {
 	per := " a " + UnitOf(v.Report.Head)
 	if parts := v.Fall.longer(); len(parts) > 0 && ofStep(r) {
-		what := "Several parts of a step take longer: "
-		if len(parts) == 1 {
-			what = "One part of a step takes longer: "
-		}
-		return what + strings.Join(beginning(parts, 3, ""), ", ")
+		what := result.Either(len(parts) == 1, "One part of a step takes", "Several parts of a step take")
+		return what + " longer: " + strings.Join(beginning(parts, 3, ""), ", ")
 	}
 	if len(c.added) > 0 {
 		return c.taken(per)
@@ -284,10 +272,7 @@ func replaced(r Row, per string) (why []string, short string) {
 		}
 		return strings.Join(names, " and ")
 	}
-	verb, verbs := "takes", "replaces"
-	if len(fresh) > 1 {
-		verb, verbs = "take", "replace"
-	}
+	verb := result.Either(len(fresh) > 1, "take", "takes")
 	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, Join(", ", r.Interval, r.Allowed))
 	switch r.F.Match {
 	case "name":
@@ -315,7 +300,7 @@ func replaced(r Row, per string) (why []string, short string) {
 	if r.F.Match == "rest" {
 		return why, brief(fresh) + " new, " + brief(gone) + " gone"
 	}
-	return why, brief(fresh) + " " + verbs + " " + brief(gone)
+	return why, brief(fresh) + result.Either(len(fresh) > 1, " replace ", " replaces ") + brief(gone)
 }
 
 // waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil without an increase.
@@ -342,10 +327,7 @@ func waits(part FallRow, every, per string, calls *Row) string {
 		if !ok {
 			continue
 		}
-		told = x.Base.Text() + " → " + x.Head.Text()
-		if x.Range != "" {
-			told += " a " + per
-		}
+		told = x.Base.Text() + " → " + x.Head.Text() + result.Given(x.Range, " a ", per)
 		if x.Range != part.Place.Range || part.Place.After == "" || part.Place.Call != measure.HostCode {
 			told += Wrapped(", in range ", Clean(x.Range), "")
 		}

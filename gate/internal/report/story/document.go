@@ -135,10 +135,7 @@ func (v *Story) Document() Document {
 	if v.Several() {
 		return v.ofWorkloads()
 	}
-	tone := v.Tone
-	if tone == Good && v.Counts.Warned > 0 {
-		tone = Doubtful
-	}
+	tone := result.Either(v.Tone == Good && v.Counts.Warned > 0, Doubtful, v.Tone)
 	rest, sides := v.Below()
 	first, last := v.Says()
 	d := Document{Top{tone.Of(Bind(v.Word)), v.Icon(), v.Workload, v.Stated, v.Lead, v.Behind(), rest, sides, nil},
@@ -160,9 +157,7 @@ func (v *Story) Document() Document {
 	warnings := List("Warnings", "!", Doubtful, v.Warnings)
 	warnings.Implied, warnings.Spaced = true, v.Report.Verdict == result.Fail || len(v.Warnings) > 1
 	d = append(d, warnings, Labelled(last))
-	if told := v.Unjudged(); told != "" {
-		d = append(d, Lines{List: []Line{Named(1, "Not judged", told)}})
-	}
+	d = append(d, Lines{List: []Line{Named(1, "Not judged", v.Unjudged())}})
 	if s := v.Report.Measured; s != nil {
 		d = append(d, Lines{Title: "Measured: " + Headline(s), List: v.brief(s)},
 			Fold{"What was measured", panels(s, v.Verbose)})
@@ -246,11 +241,7 @@ func (g Group) Lines() []Line {
 		inner(Plain.Of(r.Metric+NB+" "+r.Describe()), Minor.Of(Wrapped(NB+" ", r.Runs(), "")))
 	}
 	for _, x := range f.Parts {
-		sign := "+"
-		if x.Gone() {
-			sign = "-"
-		}
-		inner(Minor.Of(sign + NB + x.Time() + NB + " " + x.Subject))
+		inner(Minor.Of(result.Either(x.Gone(), "-", "+") + NB + x.Time() + NB + " " + x.Subject))
 	}
 	for _, t := range g.Said() {
 		list = append(list, Marked(2, "•", Plain, t))

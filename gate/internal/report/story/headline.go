@@ -195,14 +195,10 @@ func (v *Story) Told(room int) string {
 func (v *Story) effectLine(r *Row, room int, why bool) string {
 	name := r.effectName()
 	base, head := r.F.Base, r.F.Head
-	digits := 4
-	if by := math.Abs(float64(r.F.Change)); by >= 0.1 && by < 10 { // above, the change is a factor of four digits
-		digits = 3
-	}
-	values := r.Values
-	if base.Known() && head.Known() && r.Class != New && r.Class != Gone {
-		values = pair(base, head, r.F.Unit, digits)
-	}
+	by := math.Abs(float64(r.F.Change))
+	digits := result.Either(by >= 0.1 && by < 10, 3, 4) // above, the change is a factor of four digits
+	both := base.Known() && head.Known() && r.Class != New && r.Class != Gone
+	values := result.Either(both, pair(base, head, r.F.Unit, digits), r.Values)
 	for _, wide := range []int{30, 16, 8} {
 		if text := v.against(r, Bind(Elide(name, wide))); text != "" && Columns(text) <= room {
 			return text
@@ -248,10 +244,7 @@ func (r *Row) effectName() string {
 	case measure.StepTime.Name:
 		return "step"
 	case measure.GPUTime.Name:
-		if r.F.Subject() == measure.Workload {
-			return "GPU time"
-		}
-		return r.Subject + " GPU time"
+		return result.Either(r.F.Subject() == measure.Workload, "", r.Subject+" ") + "GPU time"
 	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
 		return r.Subject
 	}
@@ -267,10 +260,7 @@ func (r *Row) effectName() string {
 
 // quantity names the metric of a row: "saxpy launches", of the workload the metric alone.
 func (r *Row) quantity() string {
-	if r.Subject == Subject(measure.ScopeWorkload, "") {
-		return r.Metric
-	}
-	return r.Subject + " " + r.Metric
+	return result.Either(r.Subject == Subject(measure.ScopeWorkload, ""), "", r.Subject+" ") + r.Metric
 }
 
 // during places a section of a run: "before the steps", "in the warm-up".

@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // TrendTable lists every number over time, the largest change first, drawn in at most width bars.
@@ -96,18 +97,12 @@ func LevelTable(h *history.History, source codehost.Source) (t *Table, none stri
 // Period is the first and the last time of moments, one where they are the same.
 func Period(all []history.Moment) string {
 	first, last := When(all[0]), When(all[len(all)-1])
-	if first == last {
-		return first
-	}
-	return first + " to " + last
+	return first + result.Either(first == last, "", " to "+last)
 }
 
 // When is the day of a moment, or the file that a harness wrote without one.
 func When(m history.Moment) string {
-	if m.At.IsZero() && m.File != "" {
-		return Elide(Clean(m.File), MaxName)
-	}
-	return Day(m.At)
+	return result.Either(m.At.IsZero() && m.File != "", Elide(Clean(m.File), MaxName), Day(m.At))
 }
 
 // Elsewhere lists the sessions since which the driver, the clock or the like is another.
@@ -128,9 +123,6 @@ func Others(m history.Moment) []string {
 
 // origin is the commit of a level, or the file where the moment has none.
 func origin(of string, at history.Moment) string {
-	most := 12
-	if at.Commit == "" && at.File != "" {
-		most = MaxName
-	}
+	most := result.Either(at.Commit == "" && at.File != "", MaxName, 12)
 	return cmp.Or(Elide(Clean(of), most), "an unknown commit")
 }

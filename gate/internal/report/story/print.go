@@ -17,10 +17,7 @@ import (
 const NS = "ns"
 
 func Quantity(n result.Number, unit string) string {
-	if n == 0 && unit == NS {
-		return "0" + NB + NS
-	}
-	return Bind(measure.Quantity(float64(n), Clean(unit)))
+	return result.Either(n == 0 && unit == NS, "0"+NB+NS, Bind(measure.Quantity(float64(n), Clean(unit))))
 }
 
 func Percent(n result.Number) string   { return Bind(measure.Percent(float64(n))) }
@@ -40,30 +37,12 @@ func interval(change, low, high result.Number) string {
 }
 
 // CellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
-func CellOf(n result.Number, unit string) string {
-	if !n.Known() {
-		return ""
-	}
-	return Quantity(n, unit)
-}
-
-func shareOf(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return Share(n)
-}
+func CellOf(n result.Number, unit string) string { return n.Given(Quantity(n, unit)) }
+func shareOf(n result.Number) string             { return n.Given(Share(n)) }
 
 // Signed prints a change of time with its sign, "" where it is unknown.
 func Signed(n result.Number) string {
-	switch text := Quantity(result.Number(math.Abs(float64(n))), NS); {
-	case !n.Known():
-		return ""
-	case n < 0:
-		return "-" + text
-	default:
-		return "+" + text
-	}
+	return n.Given(result.Either(n < 0, "-", "+") + Quantity(result.Number(math.Abs(float64(n))), NS))
 }
 
 // Metric is a metric in words: "total time".
@@ -127,28 +106,19 @@ func ago(d time.Duration) string {
 }
 
 func Day(t time.Time) string {
-	if t.IsZero() {
-		return "an unknown day"
-	}
-	return t.UTC().Format("2006-01-02")
+	return result.Either(t.IsZero(), "an unknown day", t.UTC().Format(time.DateOnly))
 }
 
 // machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
 func machine(e model.Environment) string {
-	clock := ""
-	if e.ClockMHz > 0 {
-		clock = strconv.Itoa(e.ClockMHz)
-	}
+	clock := result.Either(e.ClockMHz > 0, strconv.Itoa(e.ClockMHz), "")
 	return Join(", ", gpus(e), Wrapped("board ", e.Board, ""), Wrapped("driver ", e.Driver, ""),
 		Wrapped("CUDA ", e.CUDA, ""), e.Tool, Wrapped("SM clock ", clock, " MHz"))
 }
 
 // hardware labels [machine], which is the tool alone where results of a harness name no GPU.
 func hardware(e model.Environment) string {
-	if machine(e) == e.Tool {
-		return "tool"
-	}
-	return "GPU"
+	return result.Either(machine(e) == e.Tool, "tool", "GPU")
 }
 
 // gpus is the number and the model of the GPUs.
@@ -167,15 +137,12 @@ func side(s result.Side) string {
 	if s.Runs+s.Unprofiled == 0 {
 		return "nothing that can be used"
 	}
-	parts := []string{measure.Count(s.Runs, "run")}
-	if s.Runs == 0 {
-		parts[0] = measure.Count(s.Unprofiled, "unprofiled run")
-	} else if s.Unprofiled > 0 {
-		parts[0] += fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
+	runs := measure.Count(s.Unprofiled, "unprofiled run")
+	if s.Runs != 0 {
+		runs = measure.Count(s.Runs, "run") +
+			result.Either(s.Unprofiled > 0, fmt.Sprintf(" and %d unprofiled", s.Unprofiled), "")
 	}
-	if s.Sessions > 0 {
-		parts[0] += " in " + measure.Count(s.Sessions, "session")
-	}
+	parts := []string{runs + result.Either(s.Sessions > 0, " in "+measure.Count(s.Sessions, "session"), "")}
 	if s.Step != "" {
 		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
 	} else if s.Repeats > 0 {
@@ -207,10 +174,7 @@ const (
 
 // Wrapped puts words around a text that is not empty.
 func Wrapped(before, text, after string) string {
-	if text == "" {
-		return ""
-	}
-	return before + text + after
+	return result.Given(text, before, text, after)
 }
 
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The

@@ -78,12 +78,8 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 	end := func(k result.Rank) string {
 		return Quantity(value(k), NS) + " " + Bind(Elide(Clean(k.Name), 20))
 	}
-	text := end(known[0]) + " … " + end(known[n-1])
-	if n > 2 {
-		text = end(known[0]) + " … median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … " +
-			end(known[n-1])
-	}
-	return text + " " + NB + bars
+	median := "median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … "
+	return end(known[0]) + " … " + result.Either(n > 2, median, "") + end(known[n-1]) + " " + NB + bars
 }
 
 // strip draws a value over the ranks, in their order, as bars from the least to the most.

@@ -97,10 +97,7 @@ func (v *Story) whole(of, answer string, class Severity) Remark {
 func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	lead := c.Lead()
 	f := lead.F
-	title := v.effectLine(&lead, 200, false)
-	if c.Rank {
-		title += ": " + c.Short
-	}
+	title := v.effectLine(&lead, 200, false) + result.Either(c.Rank, ": "+c.Short, "")
 	said := slices.Clone(c.Why)
 	if len(said) > 0 && !c.Rank && c.idle == nil && len(lead.Parts) == 0 {
 		// the title has the numbers

@@ -45,16 +45,11 @@ func newRow(f result.Finding) Row {
 	r := Row{
 		F: f, Class: classOf(f), Subject: Subject(f.Scope, f.Title()), Metric: Metric(f.Metric), Values: Values(f),
 		Interval: interval(f.Change, f.Low, f.High), Limit: strings.Join(limits(f, "", "≥ ", "≤ "), ", "),
-		Match: match(f), Reason: Trimmed(f.Reason),
-	}
-	if f.Name != f.Kernel {
-		r.FullName = Clean(f.Name)
+		FullName: result.Either(f.Name != f.Kernel, Clean(f.Name), ""), Change: f.Change.Given(Changed(f.Change)),
+		Match: match(f), Reason: Trimmed(f.Reason), Allowed: allowed(f),
 	}
 	if !f.Summed() {
 		r.Geometry = geometry(f.Grid, f.Block)
-	}
-	if f.Change.Known() {
-		r.Change = Changed(f.Change)
 	}
 	if m, known := measure.MetricByName(f.Metric); known && m.Exact && m.Raw() == "" {
 		r.Interval = "" // it is counted
@@ -63,7 +58,6 @@ func newRow(f result.Finding) Row {
 		f.Scope != measure.ScopeBenchmark && f.Scope != measure.ScopeSection {
 		r.Share = Share(f.Share)
 	}
-	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
 		fact := result.Remark{}
 		if i < len(f.Facts) {
@@ -78,10 +72,7 @@ func newRow(f result.Finding) Row {
 }
 
 func geometry(grid, block string) string {
-	if grid == "" && block == "" {
-		return ""
-	}
-	return Clean(grid + "/" + block)
+	return result.Given(grid+block, Clean(grid+"/"+block))
 }
 
 // allowed prints the limits of a finding and the rule that they are from.
@@ -137,10 +128,8 @@ func (r *Row) addUp() {
 	}
 	base, head := r.F.Base/sums[0], r.F.Head/sums[1]
 	for i := range r.Parts {
-		x, by := &r.Parts[i], head
-		if x.Gone() {
-			by = base
-		}
+		x := &r.Parts[i]
+		by := result.Either(x.Gone(), base, head)
 		x.some = !(math.Abs(float64(by-1)) <= unlike)
 		if !x.some {
 			x.F.Base, x.F.Head = x.F.Base*by, x.F.Head*by
@@ -150,14 +139,8 @@ func (r *Row) addUp() {
 
 // Time is the time of a kernel that only one side has.
 func (r Row) Time() string {
-	text := Quantity(r.F.Head, r.F.Unit)
-	if r.Gone() {
-		text = Quantity(r.F.Base, r.F.Unit)
-	}
-	if r.some {
-		text += NB + "in" + NB + "some" + NB + "runs"
-	}
-	return text
+	time := result.Either(r.Gone(), r.F.Base, r.F.Head)
+	return Quantity(time, r.F.Unit) + result.Either(r.some, Bind(" in some runs"), "")
 }
 
 // Gone reports whether only the baseline has the kernel.
@@ -191,10 +174,7 @@ func (r Row) Place() string {
 	if o == nil {
 		return ""
 	}
-	at := Clean(o.Function)
-	if o.File != "" {
-		at = fmt.Sprintf("%s:%d in %s", Clean(o.File), o.Line, at)
-	}
+	at := result.Given(o.File, fmt.Sprintf("%s:%d in ", Clean(o.File), o.Line)) + Clean(o.Function)
 	at += Wrapped(", which calls ", Clean(o.Call), "") + Wrapped(" (", Elide(Clean(o.Operation), MaxName), ")")
 	if o.Share.Known() && o.Share < 0.9995 {
 		of := "its launches"
@@ -216,10 +196,7 @@ func (r Row) Title() string {
 }
 
 func (r Row) Delta() string {
-	if r.Change != "" && r.Interval != "" {
-		return r.Change + ", interval" + NB + r.Interval
-	}
-	return r.Change
+	return r.Change + result.Either(r.Change != "" && r.Interval != "", ", interval"+NB+r.Interval, "")
 }
 
 // Describe is a finding's numbers: "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
@@ -332,10 +309,7 @@ func (v *Story) benchmarks() *Table {
 	measure.Sort(rows, func(a, b Row) int { return cmp.Compare(b.F.Harm(), a.F.Harm()) })
 	compared := 0
 	for _, r := range rows {
-		metric := r.Metric
-		if r.F.Unit == NS {
-			metric = ""
-		}
+		metric := result.Either(r.F.Unit == NS, "", r.Metric)
 		if r.Change != "" {
 			compared++
 		}

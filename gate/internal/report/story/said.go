@@ -53,10 +53,7 @@ func (v *Story) Says() (first, last []Said) {
 		where, also := Said{Label: "Where"}, Said{Label: "Also"}
 		do := Said{Label: "Do", Lines: []string{insight.Do(insight.Failure{Report: v.Report})}}
 		if len(v.Causes) > 0 {
-			most := maxCauses
-			if v.Verbose {
-				most = len(v.Causes)
-			}
+			most := result.Either(v.Verbose, len(v.Causes), maxCauses)
 			why.Lines, where.Lines = v.Causes[0].Why, v.Whereabouts(&v.Causes[0])
 			do.Lines = Nonempty(v.Causes[0].Do)
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]),
@@ -268,26 +265,15 @@ func (v *Story) Whole() string {
 	if times == "" || len(kernels) == 0 || !v.Judged() {
 		return times
 	}
-	changed := "none changed"
-	if n := len(other); n > 0 {
-		changed = fmt.Sprintf("%d changed", n)
-	}
+	changed := result.Either(len(other) > 0, fmt.Sprintf("%d changed", len(other)), "none changed")
 	return times + "; " + Count(len(kernels), "kernel") + ", " + Bind(changed)
 }
 
 // programTimes are the step and the GPU time, without the one that the headline is about.
 func (v *Story) programTimes() (texts []string) {
-	shown := v.effect
-	if !v.Judged() {
-		shown = v.headed // the headline holds the reason instead
-	}
-	step, sum := "step", "GPU time"
-	if UnitOf(v.Report.Head) == "run" { // the step is a repeated part of it
-		sum = "GPU time of the run"
-	}
-	if v.Fall != nil && v.Fall.Mean {
-		step = "typical step"
-	}
+	shown := result.Either(v.Judged(), v.effect, v.headed) // or the headline holds the reason
+	step := result.Either(v.Fall != nil && v.Fall.Mean, "typical step", "step")
+	sum := "GPU time" + result.Either(UnitOf(v.Report.Head) == "run", " of the run", "") // which repeats the step
 	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, sum}} {
 		r := v.Number(x.metric)
 		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric &&

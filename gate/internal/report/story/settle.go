@@ -26,10 +26,7 @@ func (v *Story) settle() {
 	case r.Undecided:
 		step := cmp.Or(v.moreRuns(v.decidingRuns()), reason.BesideHead)
 		if bounds := v.boundsOpen(); step == reason.BesideHead && (r.Paired || bounds) {
-			what := "both builds"
-			if bounds {
-				what = "the head"
-			}
+			what := result.Either(bounds, "the head", "both builds")
 			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure "+what+" again, on a quiet host and with more runs")
 		}
 		v.Next = []string{step}
@@ -69,10 +66,7 @@ func (v *Story) moreRuns(runs int) string {
 	if c == nil || c.Runs == "" || runs == 0 {
 		return ""
 	}
-	sides := 1
-	if v.Report.Paired {
-		sides = 2
-	}
+	sides := result.Either(v.Report.Paired, 2, 1)
 	return strings.Replace(Trimmed(c.Runs), result.RunsHere, strconv.Itoa(runs), 1) + v.takes(sides*runs) +
 		Wrapped(", with ", Trimmed(c.With), "")
 }

@@ -84,10 +84,7 @@ func factsOf(list ...Fact) []Fact {
 
 // Tell decides the contents of a report.
 func Tell(r *result.Report, o Options) *Story {
-	accepting := "To accept as the new baseline"
-	if r.Verdict == result.Pass {
-		accepting = "To accept the faster values"
-	}
+	accepting := "To accept " + result.Either(r.Verdict == result.Pass, "the faster values", "as the new baseline")
 	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(Trimmed(r.Workload), 100), "default"),
 		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...),
@@ -100,7 +97,7 @@ func Tell(r *result.Report, o Options) *Story {
 		row := newRow(f)
 		row.At = i
 		if f.Unit == measure.Launches.Unit && (fractional(f.Base) || fractional(f.Head)) {
-			row.Metric += map[bool]string{true: ", mean of ranks", false: ", mean"}[v.Ranks != nil]
+			row.Metric += result.Either(v.Ranks != nil, ", mean of ranks", ", mean")
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -137,10 +134,7 @@ func fractional(n result.Number) bool {
 
 // UnitOf is the unit that times of a side are given for.
 func UnitOf(s result.Side) string {
-	if s.Step != "" {
-		return "step"
-	}
-	return "run"
+	return result.Either(s.Step != "", "step", "run")
 }
 
 func (v *Story) Several() bool { return len(v.Report.Workloads) > 0 }
@@ -252,11 +246,7 @@ func facts(r *result.Report, verbose bool) []Fact {
 		add("head GPU", head)
 	}
 	if r.Base.Runs+r.Base.Unprofiled+r.Head.Runs+r.Head.Unprofiled > 0 {
-		base := side(r.Base)
-		if r.Measured != nil {
-			base = "none yet"
-		}
-		add("base", base)
+		add("base", result.Either(r.Measured != nil, "none yet", side(r.Base)))
 		add("head", side(r.Head))
 	}
 	judged := !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.NotJudged() })
@@ -344,10 +334,7 @@ func Detects(d *result.Detects) string {
 
 // Detected prints the smallest change that is detected, in two digits: "+3.1 %".
 func Detected(n result.Number) string {
-	if !(n > 0) {
-		return measure.Unknown
-	}
-	return "+" + detected(n) + NB + "%"
+	return result.Either(n > 0, "+"+detected(n)+NB+"%", measure.Unknown)
 }
 
 // detected is the number of [Detected], in per cent.
@@ -369,11 +356,8 @@ func detected(n result.Number) string {
 func utilization(u result.Utilization, step string) string {
 	var parts []string
 	for _, m := range u.Metrics {
-		change := Share(m.Head / 100)
-		if m.Base.Known() {
-			change = measure.ScaleShare(float64(m.Base/100)).Number + Bind(" → ") + change
-		}
-		parts = append(parts, Metric(m.Name)+NB+change)
+		base := m.Base.Given(measure.ScaleShare(float64(m.Base/100)).Number + Bind(" → "))
+		parts = append(parts, Metric(m.Name)+NB+base+Share(m.Head/100))
 	}
 	of := cmp.Or(u.Range, step, "all")
 	return Elide(Clean(of), 40) + ": " + strings.Join(parts, ", ")

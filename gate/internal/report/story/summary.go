@@ -36,10 +36,7 @@ func Headline(s *result.Summary) string {
 				outputs++
 			}
 		}
-		what = Count(len(rows), "benchmark")
-		if len(rows) == 0 {
-			what = Count(outputs, "output")
-		}
+		what = result.Either(len(rows) > 0, Count(len(rows), "benchmark"), Count(outputs, "output"))
 	default:
 		what = Count(len(s.Kernels), "kernel")
 	}
@@ -67,10 +64,7 @@ func (v *Story) brief(s *result.Summary) (lines []Line) {
 
 // per is the unit that amounts are given for.
 func per(s *result.Summary) string {
-	if s.Recorded.Environment.Counted() {
-		return "launch"
-	}
-	return UnitOf(s.Recorded)
+	return result.Either(s.Recorded.Environment.Counted(), "launch", UnitOf(s.Recorded))
 }
 
 // Panels are the tables of a summary, with whole names of kernels where full is set.
@@ -124,7 +118,7 @@ func kernelTable(s *result.Summary, all, full bool) *Table {
 		{Title: "total", Right: true, Rank: 1, Optional: true, Label: "total"},
 		{Title: "of the step", Right: true, Rank: 4, Optional: true, Label: "of the step"},
 		{Title: "geometry", Rank: 3, Optional: true}, {Title: "range", Rank: 5, Least: 12, Optional: true}}}
-	launches := map[bool]string{true: " launch", false: " launches"}[s.Launches == 1]
+	launches := result.Either(s.Launches == 1, " launch", " launches")
 	t.About = Join(" · ", Nonempty(amount(s.GPUTime, NS, "", per(s)), amount(s.Launches, "count", launches, per(s)))...)
 	var rest result.SummaryKernel
 	left := 0
@@ -188,10 +182,7 @@ func collectiveTable(s *result.Summary) *Table {
 		if c == nil {
 			continue
 		}
-		name := Subject(measure.ScopeKernel, k.Kernel)
-		if c.Operation == k.Kernel {
-			name = ""
-		}
+		name := result.Either(c.Operation == k.Kernel, "", Subject(measure.ScopeKernel, k.Kernel))
 		t.Add(Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareOf(k.Share), CellOf(k.Time, NS),
 			CellOf(k.Launches, "count"), total(s, k.Total), CellOf(c.Wait, NS), CellOf(k.Owned, NS),
 			CellOf(c.Bytes, "B"), CellOf(c.Rate, "B/s"), Elide(geometry(k.Grid, k.Block), 40), Elide(name, 60))
@@ -204,18 +195,12 @@ func collectiveTable(s *result.Summary) *Table {
 
 // total prints the total time of a kernel, "" for counters of single launches.
 func total(s *result.Summary, n result.Number) string {
-	if s.Recorded.Environment.Counted() {
-		return ""
-	}
-	return CellOf(n, NS)
+	return result.Either(s.Recorded.Environment.Counted(), "", CellOf(n, NS))
 }
 
 // amount is a number with its unit of counting, "" where it is unknown.
 func amount(n result.Number, unit, of, per string) string {
-	if !n.Known() {
-		return ""
-	}
-	return Bind(Quantity(n, unit) + of + " a " + per)
+	return n.Given(Bind(Quantity(n, unit) + of + " a " + per))
 }
 
 func rangeTable(s *result.Summary, all bool) *Table {

@@ -117,10 +117,8 @@ func Because(c *result.Cause) string {
 // Bounds says what limits a kernel on both sides, "" where it is unknown.
 func Bounds(c *result.Cause) string {
 	base, head := Trimmed(c.Base), Trimmed(c.Head)
-	if base == "" && head == "" {
-		return ""
-	}
-	return "Baseline: " + cmp.Or(base, measure.Unknown) + ". Head: " + cmp.Or(head, measure.Unknown) + "."
+	return result.Given(base+head, "Baseline: ", cmp.Or(base, measure.Unknown), ". Head: ",
+		cmp.Or(head, measure.Unknown), ".")
 }
 
 func CounterTable(c *result.Cause) *Table {
@@ -128,11 +126,9 @@ func CounterTable(c *result.Cause) *Table {
 		Columns: []Column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
 			{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
 	for _, m := range c.Metrics {
-		change := ""
-		if m.Base > 0 && m.Head.Known() && m.Head != m.Base {
-			change = Changed(m.Head/m.Base - 1)
-		}
-		t.Add(Elide(Metric(m.Name), 40), Quantity(m.Base, m.Unit), Quantity(m.Head, m.Unit), change)
+		changed := m.Base > 0 && m.Head.Known() && m.Head != m.Base
+		t.Add(Elide(Metric(m.Name), 40), Quantity(m.Base, m.Unit), Quantity(m.Head, m.Unit),
+			result.Either(changed, Changed(m.Head/m.Base-1), ""))
 	}
 	return t
 }

@@ -50,10 +50,9 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
 		return nil
 	}
-	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own), Title: "Where the time went, per step"}
-	if r.Ranks != nil && len(r.Ranks.Ranks) > 1 {
-		f.Title += ", mean of ranks"
-	}
+	ranked := r.Ranks != nil && len(r.Ranks.Ranks) > 1
+	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own), Title: "Where the time went, per step" +
+		result.Either(ranked, ", mean of ranks", "")}
 	f.judge(r.Findings)
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
@@ -118,10 +117,8 @@ func fallParts(w *result.Waterfall) []FallRow {
 	var rows []FallRow
 	for _, p := range w.Parts {
 		for _, o := range p.Owners {
-			what := Subject(measure.ScopeKernel, o.Title())
-			if p.Class != "compute" {
-				what = Clean(p.Class) + ": " + what
-			}
+			class := result.Either(p.Class != "compute", Clean(p.Class)+": ", "")
+			what := class + Subject(measure.ScopeKernel, o.Title())
 			rows = append(rows, FallRow{Own: o.Own, What: what, Subject: o.Subject(), name: o.Name, Class: p.Class})
 		}
 		if len(p.Owners) == 0 {
@@ -166,12 +163,9 @@ func (f *Fall) print() {
 	}
 	for _, list := range [][]FallRow{f.Rows, f.Rest} {
 		for i, x := range list {
-			size, sign := number(math.Abs(float64(round(x.Change)))/math.Pow10(decimals)), "+"
+			size := number(math.Abs(float64(round(x.Change))) / math.Pow10(decimals))
 			x.zero = size == number(0)
-			if x.Change < 0 && !x.zero {
-				sign = "-"
-			}
-			x.Text = sign + size + NB + scale.Unit
+			x.Text = result.Either(x.Change < 0 && !x.zero, "-", "+") + size + NB + scale.Unit
 			list[i] = x
 		}
 	}
@@ -179,11 +173,8 @@ func (f *Fall) print() {
 }
 
 func (f *Fall) About() string {
-	step := "step"
-	if f.Mean {
-		step = "mean step"
-	}
-	return step + NB + pair(f.Base, f.Head, NS, 4) + NB + "(" + Changed(f.Head/f.Base-1) + ")"
+	return result.Either(f.Mean, "mean step", "step") + NB + pair(f.Base, f.Head, NS, 4) + NB + "(" +
+		Changed(f.Head/f.Base-1) + ")"
 }
 
 // Lines prints the change of the step, then its parts, a line each.
@@ -236,25 +227,16 @@ func (b Bars) Table() *Table {
 func Owner(class string, at measure.Place, isIdle bool) string {
 	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels",
 		"profiler": "the profiler's own work"}[class], Clean(class))
-	if isIdle {
-		what = "GPU idle: " + what
-	}
-	return Join(", ", what, placed(at))
+	return Join(", ", result.Either(isIdle, "GPU idle: ", "")+what, placed(at))
 }
 
 // placed prints the host's place in idle time: "in range step after cudaFree", "cudaMalloc in range step".
 func placed(at measure.Place) string {
-	call := Clean(at.Call)
-	if at.Call == measure.HostCode {
-		call = ""
-	}
+	call := result.Either(at.Call == measure.HostCode, "", Clean(at.Call))
 	return Elide(Join(" ", call, Wrapped("in range ", Clean(at.Range), ""), Wrapped("after ", at.After, "")),
 		wherePlace)
 }
 
 func (x FallRow) Interval() string {
-	if !x.Low.Known() || !x.High.Known() {
-		return ""
-	}
-	return Signed(x.Low) + " … " + Signed(x.High)
+	return result.Either(x.Low.Known() && x.High.Known(), Signed(x.Low)+" … "+Signed(x.High), "")
 }

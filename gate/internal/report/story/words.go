@@ -232,10 +232,7 @@ func Pad(s string, n int) string { return s + strings.Repeat(NB, max(n-Columns(s
 
 // Brief is the sort key of a number, "" where it is unknown.
 func Brief(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(n), 'g', 4, 64)
+	return n.Given(strconv.FormatFloat(float64(n), 'g', 4, 64))
 }
 
 // CommitID is a commit in at most n columns, of a hash its first digits, which git finds.
