@@ -28,9 +28,7 @@ func bencher(v *story.Story) (string, error) {
 			out[name] = make(map[string]object)
 		}
 		runs := story.Known(r.F.HeadRuns)
-		if len(runs) == 0 {
-			runs = append(runs, r.F.Head)
-		}
+		runs = result.Either(len(runs) > 0, runs, []result.Number{r.F.Head})
 		out[name][slug] = object{"value", r.F.Head, "lower_value", slices.Min(runs), "upper_value", slices.Max(runs)}
 	}
 	return indented(out)
@@ -103,10 +101,8 @@ var cellOf = strings.NewReplacer("|", "¦")
 // suffixes.
 func benchmark(workload string, f result.Finding) string {
 	s := f.Subject()
-	name := story.Clean(story.Trimmed(s.ID()))
-	if s.Scope != measure.ScopeWorkload {
-		name = story.Word(string(s.Scope)) + " " + name
-	}
+	name := result.Either(s.Scope != measure.ScopeWorkload, story.Word(string(s.Scope))+" ", "") +
+		story.Clean(story.Trimmed(s.ID()))
 	if short := story.Elide(name, 200); short != name {
 		sum := sha256.Sum256([]byte(name))
 		name = short + " #" + hex.EncodeToString(sum[:4])

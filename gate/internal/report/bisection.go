@@ -22,10 +22,9 @@ func bisected(b *history.Bisection, _ story.Options) story.Document {
 		return story.Document{story.Verdict("NOT FOUND", story.Doubtful,
 			"the ends cannot be compared: "+story.Clean(b.Ends.Reason)), next}
 	case b.Followed == nil:
-		because := "the ends do not differ beyond the limits: "
-		if b.Ends.Verdict == result.Fail { // by another finding than those that are followed
-			because = "what is followed is not slower beyond its limit, the ends differ otherwise: "
-		}
+		because := result.Either(b.Ends.Verdict == result.Fail, // by another finding than those that are followed
+			"what is followed is not slower beyond its limit, the ends differ otherwise: ",
+			"the ends do not differ beyond the limits: ")
 		return story.Document{story.Verdict("NOT FOUND", story.Doubtful, because+story.Clean(b.Ends.Reason)),
 			nearest(b), next}
 	}
@@ -83,11 +82,9 @@ func nearest(b *history.Bisection) story.Lines {
 }
 
 func shared(culprits []history.Culprit) string {
-	what := "commit"
-	if slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 }) {
-		what = "change" // some are not narrowed to one commit
-	}
-	return story.Count(len(culprits), what) + " share it"
+	// some are not narrowed to one commit
+	several := slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 })
+	return story.Count(len(culprits), result.Either(several, "change", "commit")) + " share it"
 }
 
 func commitLine(c history.Commit) string {
@@ -150,10 +147,8 @@ func commits(b *history.Bisection) story.Document {
 				c.Nearer, subject)
 		}
 	}
-	text := fmt.Sprintf("%d of %s measured", len(t.Rows), story.Count(len(b.Commits), "commit"))
-	if len(skipped) > 0 {
-		text += fmt.Sprintf(", %d skipped", len(skipped))
-	}
+	text := fmt.Sprintf("%d of %s measured", len(t.Rows), story.Count(len(b.Commits), "commit")) +
+		result.Either(len(skipped) > 0, fmt.Sprintf(", %d skipped", len(skipped)), "")
 	return story.Document{t, story.Lines{List: []story.Line{story.Note(1,
 		text+", "+story.Seconds(result.Number(b.Seconds)))}},
 		story.List("Skipped", "-", story.Plain, skipped)}
@@ -168,10 +163,7 @@ func historied(h *history.History, o story.Options) story.Document {
 		cmp.Or(story.Clean(h.Workload), "the workload"), story.Wrapped(" on ", story.Clean(h.GPU), "")),
 		story.Period(h.Moments))
 	levels, none := story.LevelTable(h, codehost.Source{})
-	most := historyRows
-	if o.Verbose {
-		most = math.MaxInt
-	}
+	most := result.Either(o.Verbose, math.MaxInt, historyRows)
 	changes := story.Lines{Title: "Changes of level"}
 	for _, r := range levels.Rows[:min(most, len(levels.Rows))] {
 		c := r.Cells

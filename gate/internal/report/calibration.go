@@ -28,10 +28,7 @@ func calibrated(c *calibrate.Calibration, o story.Options) story.Document {
 	d = append(d, story.List("This host", "-", story.Plain, host),
 		story.List("Warnings", "!", story.Doubtful, c.Warnings))
 	if m := c.Measured; m.Runs+m.Unprofiled > 0 {
-		unit := "per run"
-		if m.Step != "" {
-			unit = fmt.Sprintf("per step %q", story.Clean(m.Step))
-		}
+		unit := result.Either(m.Step != "", fmt.Sprintf("per step %q", story.Clean(m.Step)), "per run")
 		d = append(d, said("Measured", story.Join(" · ", story.Clean(m.Environment.GPU),
 			story.Clean(m.Environment.Tool), story.Count(runsOf(m), "run"), unit,
 			story.Wrapped("", m.Skipped, " are warm-up"))))
@@ -66,11 +63,7 @@ func takes(p calibrate.Plan) string {
 	if p.Runs == 0 {
 		return "not with 40 runs, because of " + story.Elide(story.Clean(p.Hardest), 60)
 	}
-	text := story.Count(p.Runs, "run")
-	if p.Seconds.Known() {
-		text += ", " + story.Seconds(p.Seconds)
-	}
-	return text
+	return story.Count(p.Runs, "run") + p.Seconds.Given(", "+story.Seconds(p.Seconds))
 }
 
 // NoiseTable prints how much the runs of a session vary, as a calibration does, with the smallest changes that gates of
@@ -82,33 +75,26 @@ func NoiseTable(all []calibrate.Noise, step string, runs int, o story.Options) s
 }
 
 func noise(c *calibrate.Calibration, o story.Options) story.Document {
-	most, room := 12, 76 // of kernels, and of columns but for the runs
-	if o.Verbose {
-		most = math.MaxInt
-	}
-	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
-		room += 8
-	}
-	bars := max(10, min(story.MaxSpark, o.Columns()-room))
+	most := result.Either(o.Verbose, math.MaxInt, 12) // kernels
+	inSessions := slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil })
+	bars := max(10, min(story.MaxSpark, o.Columns()-result.Either(inSessions, 84, 76))) // of columns but for the runs
 	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8},
 		{Title: "GPU time", Right: true, Optional: true}, {Title: "launches", Right: true, Optional: true},
 		{Title: "typical", Right: true}, {Title: "sd", Right: true}, {Title: "within", Right: true, Optional: true},
 		{Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
 	what, per := "kernel", fmt.Sprintf(" Launches are per %s.", story.UnitOf(c.Measured))
 	for _, n := range c.Noise {
-		detects, within := measure.Unknown, ""
+		within := ""
 		share, launches := story.Share(n.Share), story.Quantity(n.Launches, "count")
 		if n.Scope == measure.ScopeBenchmark {
 			what, per, share, launches = "row", "", "", ""
-		}
-		if c.Sound {
-			detects = story.Detected(n.Detects)
 		}
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
 		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit),
-			story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
+			story.Deviation(n.SD), within, result.Either(c.Sound, story.Detected(n.Detects), measure.Unknown),
+			story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, what)) })
 	t.Hint(o)
@@ -135,10 +121,8 @@ func named(n calibrate.Noise) string {
 }
 
 func gates(c *calibrate.Calibration) story.Lines {
-	g, tone := c.Gates, story.Plain
-	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
-		tone = story.Bad
-	}
+	g := c.Gates
+	tone := result.Either(float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha), story.Bad, story.Plain)
 	return story.Lines{Title: "Unchanged gates", List: []story.Line{
 		story.Paragraph(1, tone.Of(fmt.Sprintf("measured false alarms %d of %d unchanged gates", g.Alarms, g.Gates)),
 			story.Plain.Of(fmt.Sprintf(" (at most %s with 95%s%% confidence); before nsgate, your %s rule would "+
@@ -165,11 +149,8 @@ func mdeTable(c *calibrate.Calibration) *story.Table {
 	known := func(m calibrate.MDE) bool { return m.Workload.Known() || m.Kernels.Known() }
 	ofKernels := slices.ContainsFunc(c.MDE, known)
 	for _, m := range c.MDE {
-		workload, kernels := "", "" // none of rows
-		if ofKernels {
-			workload, kernels = story.Deviation(m.Workload), story.Deviation(m.Kernels)
-		}
-		t.Add(strconv.Itoa(m.Runs), workload, kernels, story.Deviation(m.Limited))
+		t.Add(strconv.Itoa(m.Runs), result.Either(ofKernels, story.Deviation(m.Workload), ""), // none of rows
+			result.Either(ofKernels, story.Deviation(m.Kernels), ""), story.Deviation(m.Limited))
 	}
 	return t
 }
@@ -179,10 +160,7 @@ func planTable(c *calibrate.Calibration) *story.Table {
 		Columns: []story.Column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
 			{Title: "time", Right: true}, {Title: "hardest", Least: 8}}}
 	for _, x := range c.Plan {
-		runs := strconv.Itoa(x.Runs)
-		if x.Runs == 0 {
-			runs = "over 40"
-		}
+		runs := result.Either(x.Runs == 0, "over 40", strconv.Itoa(x.Runs))
 		t.Add(story.Percent(x.Threshold), runs, story.Seconds(x.Seconds), story.Elide(story.Clean(x.Hardest), 40))
 	}
 	return t

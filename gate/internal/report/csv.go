@@ -50,17 +50,11 @@ func csvVerdict(v *story.Story, w *csv.Writer, workload string) {
 // csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.
 func csvText(s string) string {
 	s = story.Trimmed(s)
-	if strings.IndexAny(s, "=+-@＝＋－＠") == 0 {
-		s = "'" + s
-	}
-	return s
+	return result.Either(strings.IndexAny(s, "=+-@＝＋－＠") == 0, "'", "") + s
 }
 
 func csvNumber(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(n), 'g', -1, 64)
+	return n.Given(strconv.FormatFloat(float64(n), 'g', -1, 64))
 }
 
 // historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
@@ -74,10 +68,8 @@ func historyCSV(h *history.History, _ story.Options) (string, error) {
 			if !v.Known() {
 				continue
 			}
-			m, level, at := h.Moments[i], "", ""
-			if !m.At.IsZero() {
-				at = m.At.UTC().Format(time.RFC3339)
-			}
+			m, level := h.Moments[i], ""
+			at := result.Either(m.At.IsZero(), "", m.At.UTC().Format(time.RFC3339))
 			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
 				level = csvNumber(t.Changes[j].Change)
 			}

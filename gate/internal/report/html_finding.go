@@ -108,43 +108,28 @@ func (s *reportSheet) runs(r story.Row) plot.SVG {
 	}
 	limit := math.NaN()
 	if r.F.Limit.Known() && r.F.Base.Known() {
-		limit = float64(r.F.Base) * (1 + float64(r.F.Limit))
-		if r.F.Direction() == measure.Higher {
-			limit = float64(r.F.Base) * (1 - float64(r.F.Limit))
-		}
+		up := float64(r.F.Limit)
+		limit = float64(r.F.Base) * (1 + result.Either(r.F.Direction() == measure.Higher, -up, up))
 	}
 	class := colourOf(&r)
-	if class == "doubt" || class == "same" || class == "new" {
-		class = "head"
-	}
-	base, head := r.F.Base, r.F.Head
+	class = result.Either(class == "worse" || class == "better", class, "head")
 	return plot.Runs(r.Subject+": "+r.Metric+" in every run", []plot.Group{
 		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns),
-			Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
+			Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
 		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)),
-			Typical: float64(head)},
+			Typical: float64(r.F.Head)},
 	}, limit, tick(r.F.Unit))
 }
 
 // drawn converts runs for a picture, with NaN for unknown values.
 func drawn(runs []result.Number) []float64 {
-	out := make([]float64, len(runs))
-	for i, v := range runs {
-		out[i] = math.NaN()
-		if v.Known() {
-			out[i] = float64(v)
-		}
-	}
-	return out
+	return measure.Map(runs, func(v result.Number) float64 { return float64(v.Or(result.Unknown)) })
 }
 
 // sessionsOf is the number of runs of each session, of the profiled or the unprofiled runs, whichever add up to runs.
 func sessionsOf(side *result.Side, runs int) []int {
 	sum := measure.Sum(side.SessionRuns, func(n int) int { return n })
-	if sum == runs {
-		return side.SessionRuns
-	}
-	return side.SessionUnprofiled
+	return result.Either(sum == runs, side.SessionRuns, side.SessionUnprofiled)
 }
 
 func (s *reportSheet) launches(subject measure.Subject) []picture {
@@ -213,12 +198,7 @@ func (s *reportSheet) changes(all []story.Group) {
 			}
 		}
 	}
-	size := func(c change) float64 {
-		if !c.adds.Known() {
-			return -1
-		}
-		return math.Abs(float64(c.adds))
-	}
+	size := func(c change) float64 { return result.Either(c.adds.Known(), math.Abs(float64(c.adds)), -1) }
 	measure.Sort(list, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.Class/story.Same, b.Class/story.Same), cmp.Compare(size(b), size(a)))
 	})
@@ -287,13 +267,8 @@ func (s *reportSheet) change(c change, forest plot.Forest, named map[measure.Sub
 		row.ID = s.links[subject]
 	}
 	named[subject] = true
-	colour, dot := outcome, outcome
-	if outcome == "same" {
-		colour = ""
-	}
-	if outcome == "same" || outcome == "new" {
-		dot = "calm"
-	}
+	colour := result.Either(outcome == "same", "", outcome)
+	dot := result.Either(outcome == "same" || outcome == "new", "calm", outcome)
 	row.Cells = []story.Cell{name, {Text: c.Values, Note: about},
 		{Text: c.Change, Class: colour, Sort: story.Brief(f.Change)},
 		{Text: c.Interval, SVG: forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))},

@@ -41,14 +41,10 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	s.add(part{ID: "levels", Title: "Changes of level", Table: levels, Said: story.Nonempty(none)})
 	t := story.TrendTable(h, 40, maxTrends)
 	about := "Each dot is a session, the oldest to the left, on a scale of its own; a dashed line is where the " +
-		"level changed"
-	if len(line.Others) > 0 {
-		about += ", a dotted one where something else changed than the code"
-	}
-	if len(line.Hosts) > 0 {
-		about += ", a tick at the foot where the host changed"
-	}
-	about += story.Wrapped(", the bright line ", story.AnchorOf(h), ", the anchor")
+		"level changed" +
+		result.Either(len(line.Others) > 0, ", a dotted one where something else changed than the code", "") +
+		result.Either(len(line.Hosts) > 0, ", a tick at the foot where the host changed", "") +
+		story.Wrapped(", the bright line ", story.AnchorOf(h), ", the anchor")
 	for i := range t.Rows {
 		x := h.Trends[i]
 		at := measure.Map(x.Changes, func(c history.LevelChange) int { return c.Moment })

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // html writes a sheet as a page with the JSON form inside. The page loads nothing; its policy allows its own script and
@@ -117,10 +118,8 @@ func (f figure) node() g.Node {
 }
 
 func (s sourceLink) node() g.Node {
-	if s.Link == "" {
-		return g.Group{g.Text(" · "), h.Span(g.Text(s.Text))}
-	}
-	return g.Group{g.Text(" · "), h.A(href(s.Link), h.Rel("noreferrer"), g.Text(s.Text))}
+	link := h.A(href(s.Link), h.Rel("noreferrer"), g.Text(s.Text))
+	return g.Group{g.Text(" · "), result.Either(s.Link == "", h.Span(g.Text(s.Text)), link)}
 }
 
 func (p part) node() g.Node {
@@ -178,10 +177,7 @@ func table(t *story.Table) g.Node {
 		}
 		return h.Tr(cells)
 	}
-	caption := h.Caption(h.Class("sr"), g.Text(t.Title))
-	if t.About != "" {
-		caption = h.Caption(g.Text(t.About))
-	}
+	caption := result.Either(t.About != "", h.Caption(g.Text(t.About)), h.Caption(h.Class("sr"), g.Text(t.Title)))
 	return g.Group{h.Table(class("cards", t.Class), caption, h.THead(h.Tr(g.Map(at, head))),
 		h.TBody(each(t.Rows, row))), paragraph("in", t.More)}
 }
@@ -239,10 +235,8 @@ func replaced(parts []story.Row) g.Node {
 	t := &story.Table{About: "What took the place of what, per step",
 		Columns: []story.Column{{Title: "Kernel"}, {Title: "Time", Right: true}, {Title: "State"}}}
 	for _, p := range parts {
-		state := story.Cell{Text: "new", Class: "worse"}
-		if p.Gone() {
-			state = story.Cell{Text: "gone", Class: "better"}
-		}
+		state := result.Either(p.Gone(), story.Cell{Text: "gone", Class: "better"},
+			story.Cell{Text: "new", Class: "worse"})
 		t.Rows = append(t.Rows, story.TableRow{Cells: []story.Cell{{Text: p.Subject}, {Text: p.Time()}, state}})
 	}
 	return g.If(len(parts) > 0, table(t))

@@ -52,15 +52,10 @@ func (s *reportSheet) steps() {
 	pictures, drawn := []picture(nil), map[string]bool{} // classes of spans
 	for _, x := range sides {
 		step := x.Step
-		about := fmt.Sprintf("run %d, %s", step.Run, story.Quantity(result.Number(step.Length), story.NS))
-		if step.Step > 0 && step.Steps > 0 {
-			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps,
-				story.Quantity(result.Number(step.Length), story.NS))
-		}
-		about = story.Wrapped("", story.Clean(step.Rank), ", ") + about
-		if step.Left > 0 {
-			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
-		}
+		about := story.Wrapped("", story.Clean(step.Rank), ", ") + fmt.Sprintf("run %d, ", step.Run) +
+			result.Either(step.Step > 0 && step.Steps > 0, fmt.Sprintf("step %d of %d, ", step.Step, step.Steps), "") +
+			story.Quantity(result.Number(step.Length), story.NS) + result.Either(step.Left > 0,
+			"; its "+measure.Count(step.Left, "shortest operation")+" are left out", "")
 		lanes := s.lanes(x.Drawing, classes, titles)
 		for _, l := range lanes {
 			for _, span := range l.Spans {
@@ -70,10 +65,8 @@ func (s *reportSheet) steps() {
 		pictures = append(pictures, picture{Title: x.name, About: about, Zoom: true,
 			SVG: plot.Step("One step of the "+x.name, about, lanes, length, tick(story.NS))})
 	}
-	said := "The step nearest the median of its side, by the GPU's clock"
-	if len(pictures) > 1 {
-		said += "; both on one time scale"
-	}
+	said := "The step nearest the median of its side, by the GPU's clock" +
+		result.Either(len(pictures) > 1, "; both on one time scale", "")
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
 		About: said + ". Slower kernels and replacements are marked.",
 		Legend: slices.DeleteFunc([]meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},

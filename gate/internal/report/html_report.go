@@ -97,10 +97,8 @@ func newReportSheet(v *story.Story, at string) *sheet {
 
 // origin is the commit and the day of a side behind its name, "" where both are unknown.
 func origin(o story.Options, name string, x result.Side) sourceLink {
-	text := story.CommitID(x.Commit, 18)
-	if at := x.Environment.Start; !at.IsZero() {
-		text = story.Join(" of ", text, story.Day(at))
-	}
+	at := x.Environment.Start
+	text := story.Join(" of ", story.CommitID(x.Commit, 18), result.Either(at.IsZero(), "", story.Day(at)))
 	return sourceLink{story.Wrapped(name, text, ""), o.Source.Commit(x.Commit)}
 }
 
@@ -157,10 +155,7 @@ func slug(name string) string {
 	})
 	id := strings.Join(words, "-")
 	id = id[:min(len(id), 80)]
-	if names[id] {
-		return "k-" + id
-	}
-	return id
+	return result.Either(names[id], "k-", "") + id
 }
 
 // figures adds the numbers of the whole program, and the counts of outcomes.
@@ -245,10 +240,7 @@ func (s *reportSheet) falls() {
 		Columns: []story.Column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true},
 			{Title: "Interval", Class: "in"}}}
 	for i, x := range s.Fall.Rows {
-		colour := "worse"
-		if x.Change < 0 {
-			colour = "better"
-		}
+		colour := result.Either(x.Change < 0, "better", "worse")
 		p.Table.Rows = append(p.Table.Rows, story.TableRow{Cells: []story.Cell{
 			{Text: x.What, Link: story.Wrapped("#", s.links[x.Subject], "")}, {SVG: plot.Fall(parts, i)},
 			{Text: x.Text, Class: colour}, {Text: x.Interval()}}})

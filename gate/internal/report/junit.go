@@ -64,10 +64,7 @@ func junit(v *story.Story) (string, error) {
 
 // toldResult is the verdict with its causes.
 func toldResult(v *story.Story) *junitResult {
-	message, why := v.Reason, []string(nil)
-	if v.Judged() {
-		message = story.Flat(v.Headline())
-	}
+	message, why := result.Either(v.Judged(), story.Flat(v.Headline()), v.Reason), []string(nil)
 	for _, c := range v.Causes {
 		if c.Class == story.Failing {
 			why = append(why, c.Why...)
@@ -137,9 +134,6 @@ func newSuite(v *story.Story) junitSuite {
 // id is a unique name of a finding's subject, the same in every run, as in the baseline's rows.
 func id(f result.Finding) string {
 	s := f.Subject()
-	name := story.Trimmed(s.ID())
-	if s.Scope != measure.ScopeWorkload {
-		name = story.Clean(string(s.Scope)) + " " + name
-	}
-	return story.Elide(name, 150)
+	scope := result.Either(s.Scope != measure.ScopeWorkload, story.Clean(string(s.Scope))+" ", "")
+	return story.Elide(scope+story.Trimmed(s.ID()), 150)
 }

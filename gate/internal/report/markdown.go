@@ -86,11 +86,7 @@ func blockMarkdown(block story.Block, heading string, room int) string {
 	case story.Commands:
 		text := ""
 		for _, c := range b.List {
-			label := c.Label
-			if !b.Inline {
-				label += ":"
-			}
-			text += "\n" + label + "\n\n" + pre(c.Text) + "\n"
+			text += "\n" + c.Label + result.Either(b.Inline, "", ":") + "\n\n" + pre(c.Text) + "\n"
 		}
 		return text
 	case *story.Table:
@@ -125,10 +121,8 @@ func topMarkdown(b story.Top, heading string) string {
 	}
 	sides := cmp.Or(b.Sides, b.Behind)
 	text := heading + "\n\n**" + prose(b.Lead) + "**" + story.Wrapped(" ", prose(story.Flat(b.Rest)), "") +
-		story.Wrapped(" · ", prose(story.Flat(sides)), "") + "\n"
-	if len(b.Each) > 0 {
-		text += "\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n"
-	}
+		story.Wrapped(" · ", prose(story.Flat(sides)), "") + "\n" +
+		result.Either(len(b.Each) > 0, "\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n", "")
 	for _, w := range b.Each {
 		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(w.Workload.Text), w.Icon.Text, strings.ToLower(w.Word.Text),
 			prose(w.Effect.Text))
@@ -247,7 +241,7 @@ func tableMarkdown(t *story.Table, room int) string {
 	head, rule := "|", "|"
 	for _, i := range at {
 		head += " " + cmp.Or(t.Columns[i].Title, "name") + " |"
-		rule += map[bool]string{true: " ---: |", false: " --- |"}[t.Columns[i].Right]
+		rule += result.Either(t.Columns[i].Right, " ---: |", " --- |")
 	}
 	b.WriteString("\n" + head + "\n" + rule + "\n")
 	const note = 100 // bytes of the note on rows that are cut

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -168,21 +170,11 @@ func List(w io.Writer, title string, titles []string, rows [][]string, o story.O
 	t := &story.Table{}
 	const spare = "kernels" // a column that may be left out
 	for i, title := range titles {
-		c := story.Column{Title: title, Optional: i > 0}
-		if i == len(titles)-1 {
-			c.Least = 24
-		}
-		if title == spare {
-			c.Rank = 1
-		}
-		t.Columns = append(t.Columns, c)
+		t.Columns = append(t.Columns, story.Column{Title: title, Optional: i > 0,
+			Least: result.Either(i == len(titles)-1, 24, 0), Rank: result.Either(title == spare, 1, 0)})
 	}
 	for _, row := range rows {
-		texts := make([]string, len(row))
-		for i := range row {
-			texts[i] = story.Clean(row[i])
-		}
-		t.Add(texts...)
+		t.Add(measure.Map(row, story.Clean)...)
 	}
 	p.table(t)
 	return write(w, terminal.Text, p.b.String(), p.Options)

@@ -160,10 +160,7 @@ func annotations(v *story.Story) []annotation {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
-		title := x.Title
-		if x.Gate {
-			title = "nsgate: " + title
-		}
+		title := result.Either(x.Gate, "nsgate: ", "") + x.Title
 		out = append(out, annotation{levels[x.Class], Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
