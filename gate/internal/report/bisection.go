@@ -96,9 +96,8 @@ func commitLine(c history.Commit) string {
 func culprit(c history.Culprit, followed *result.Finding) story.Lines {
 	out := story.Lines{Title: fmt.Sprintf("%s, interval %s … %s %%", story.Changed(c.Change), story.Bare(c.Low),
 		story.Bare(c.High))}
-	for _, x := range c.Commits {
-		out.List = append(out.List, story.Paragraph(1, story.Plain.Of(commitLine(x))))
-	}
+	out.List = measure.Map(c.Commits,
+		func(x history.Commit) story.Line { return story.Paragraph(1, story.Plain.Of(commitLine(x))) })
 	if c.Report == nil {
 		return out
 	}

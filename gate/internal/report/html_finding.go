@@ -239,9 +239,7 @@ func (s *reportSheet) changes(all []story.Group) {
 		{Title: "GPU time", Right: true, Sorted: true, Optional: true, Class: "share"},
 		{Title: "Outcome", Sorted: true, Up: true, Wrap: true, Class: "outcome"}}}
 	named := map[measure.Subject]bool{}
-	for _, c := range list {
-		t.Rows = append(t.Rows, s.change(c, forest, named))
-	}
+	t.Rows = measure.Map(list, func(c change) story.TableRow { return s.change(c, forest, named) })
 	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more, Table: t,
 		About: what + ", " + order + ". A dot is the change, a line its interval, the shaded band the limit. " +
 			"The scale is linear up to " +

@@ -243,9 +243,7 @@ func Keys() (keys []Key) {
 			if keyOf[reflect.TypeOf(x.reason)] != x.key {
 				panic(fmt.Sprintf("two rows of the reason %T", x.reason))
 			}
-			for _, f := range fieldsOf(reflect.TypeOf(x.reason)) {
-				row.Args = append(row.Args, f.name)
-			}
+			row.Args = measure.Map(fieldsOf(reflect.TypeOf(x.reason)), func(f field) string { return f.name })
 		}
 		at, twice := slices.BinarySearchFunc(keys, x.key,
 			func(k Key, key string) int { return strings.Compare(k.Key, key) })

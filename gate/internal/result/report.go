@@ -118,11 +118,8 @@ func (r *Report) Shown(as func(string) string) *Report {
 		*texts = measure.Map(*texts, as)
 	}
 	out.Reason, out.Reproduce, out.Accept, out.Calls = as(r.Reason), as(r.Reproduce), as(r.Accept), r.Calls.Shown(as)
-	out.Schema, out.Findings, out.Counts, out.Causes, out.Workloads = Schema, slices.Clone(r.Findings), Counts{}, nil,
-		nil
-	for _, w := range r.Workloads {
-		out.Workloads = append(out.Workloads, w.Shown(as))
-	}
+	out.Schema, out.Findings, out.Counts, out.Causes = Schema, slices.Clone(r.Findings), Counts{}, nil
+	out.Workloads = measure.Map(r.Workloads, func(w *Report) *Report { return w.Shown(as) })
 	out.Gate = out.Gated()
 	out.Shadow = out.Gate.Way == InShadow
 	return &out

@@ -297,14 +297,10 @@ func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) /
 // communication.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
 	steps, talks := jobs(s, rank, measure.RankStep), jobs(s, rank, measure.ExposedCommunication)
-	out := make([]float64, len(steps))
 	for i := range steps {
-		out[i] = math.NaN()
-		if i < len(talks) {
-			out[i] = steps[i] - talks[i]
-		}
+		steps[i] -= talks[i]
 	}
-	return out
+	return steps
 }
 
 // late is the rank that takes longest between its collectives, where it does so by more than the limit and than jobs

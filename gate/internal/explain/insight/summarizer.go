@@ -53,9 +53,7 @@ func summaries(sessions []model.Session) *summarizer {
 		}
 	}
 	s.workload = s.summand(measure.Workload)
-	for _, subject := range s.side.Subjects() {
-		s.subjects = append(s.subjects, s.summand(subject))
-	}
+	s.subjects = measure.Map(s.side.Subjects(), s.summand)
 	return s
 }
 
@@ -107,14 +105,10 @@ func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) resu
 		values = slices.Concat(s.side.Values(x.Subject, metric.Name)...)
 		x.values[metric.Name] = values
 	}
-	if metric.Unprofiled() {
-		return result.Number(stats.Median(stats.Known(values)))
+	if !metric.Unprofiled() {
+		values = measure.Map(runs, func(run int) float64 { return values[run] })
 	}
-	kept := make([]float64, len(runs))
-	for i, run := range runs {
-		kept[i] = values[run]
-	}
-	return result.Number(stats.Median(stats.Known(kept)))
+	return result.Number(stats.Median(stats.Known(values)))
 }
 
 // meanOwned is the mean over these runs of the part of the step attributed to a subject.

@@ -44,10 +44,7 @@ func Lossless(r *result.Report) *result.Report {
 		f := &out.Findings[i]
 		f.BaseRuns, f.HeadRuns = append([]result.Number{}, f.BaseRuns...), append([]result.Number{}, f.HeadRuns...)
 	}
-	out.Workloads = nil
-	for _, w := range r.Workloads {
-		out.Workloads = append(out.Workloads, Lossless(w))
-	}
+	out.Workloads = measure.Map(r.Workloads, Lossless)
 	return &out
 }
 

@@ -264,9 +264,7 @@ func (r *Ranks) blocks() Document {
 
 // panels are the tables of a summary.
 func panels(s *result.Summary, all bool) (d Document) {
-	for _, t := range Panels(s, all, all) {
-		d = append(d, t)
-	}
+	d = measure.Map(Panels(s, all, all), func(t *Table) Block { return t })
 	return append(d, NewRanks(s.Ranks).blocks()...)
 }
 

@@ -114,9 +114,7 @@ func Tell(r *result.Report, o Options) *Story {
 	}
 	v.headlines()
 	v.settle()
-	for _, w := range r.Workloads {
-		v.Each = append(v.Each, Tell(w, o))
-	}
+	v.Each = measure.Map(r.Workloads, func(w *result.Report) *Story { return Tell(w, o) })
 	for _, w := range v.Each {
 		v.Counts.Add(w.Counts)
 	}

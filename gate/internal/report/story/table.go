@@ -64,11 +64,7 @@ type Cell struct {
 }
 
 func cells(texts ...string) []Cell {
-	out := make([]Cell, len(texts))
-	for i, t := range texts {
-		out[i].Text = t
-	}
-	return out
+	return measure.Map(texts, func(t string) Cell { return Cell{Text: t} })
 }
 
 func (t *Table) Add(texts ...string) { t.Rows = append(t.Rows, TableRow{Cells: cells(texts...)}) }
