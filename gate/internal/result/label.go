@@ -129,10 +129,7 @@ func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
 
 // Subject is the kernel; of a copy none.
 func (o *WaterfallOwner) Subject() measure.Subject {
-	if o.Grid == "" && o.Block == "" {
-		return measure.Subject{}
-	}
-	return o.Named.Subject()
+	return Either(o.Grid+o.Block == "", measure.Subject{}, o.Named.Subject())
 }
 
 // Named is a kernel, or another named subject, in a list without two equal labels.

@@ -122,10 +122,7 @@ func Title(metric string) string { return measure.Metric{Name: metric}.Title() }
 
 // Few is a list that ends after three names.
 func Few(names []string) string {
-	if len(names) > 3 {
-		return strings.Join(names[:3], ", ") + ", others"
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(names[:min(len(names), 3)], ", ") + Either(len(names) > 3, ", others", "")
 }
 
 // Either is one of two values: the first where a condition holds.

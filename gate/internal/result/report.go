@@ -12,10 +12,7 @@ import (
 
 // Each lists the reports that hold findings: those of the workloads, or the report itself.
 func (r *Report) Each() []*Report {
-	if len(r.Workloads) > 0 {
-		return r.Workloads
-	}
-	return []*Report{r}
+	return Either(len(r.Workloads) > 0, r.Workloads, []*Report{r})
 }
 
 // OverDrift reports whether something drifted further than a rule allows: to accept it takes a new anchor.

@@ -58,10 +58,8 @@ func idleSentence(parts []result.SummaryPart) string {
 			}
 		}
 	}
-	if idle <= 0.5 {
-		return ""
-	}
-	return "The GPU idles for " + measure.Share(idle) + " of a step (mainly " + result.CauseName(main.Class) + "). "
+	text := "The GPU idles for " + measure.Share(idle) + " of a step (mainly " + result.CauseName(main.Class) + "). "
+	return result.Either(idle > 0.5, text, "")
 }
 
 // largestIncrease is a sentence on the kernel whose longer launches add most to the GPU time. Less than 1 % is the

@@ -112,10 +112,8 @@ func (r MostRuns) String() string {
 type NotJudged struct{ Base, Head int }
 
 func (r NotJudged) String() string {
-	if r.Base == r.Head {
-		return "not judged: one run a side"
-	}
-	return "not judged: " + measure.Count(r.Base, "run") + " against " + result.Number(r.Head).Text()
+	return "not judged: " + result.Either(r.Base == r.Head, "one run a side",
+		measure.Count(r.Base, "run")+" against "+result.Number(r.Head).Text())
 }
 
 type FewSamples struct{ Scope string }

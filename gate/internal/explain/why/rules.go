@@ -298,10 +298,7 @@ func scattered(p pair, m measure.Metric, what string) string {
 
 // tail is the part of the GPU's time that the partial last wave leaves idle if all blocks take equally long.
 func tail(waves float64) float64 {
-	if waves <= 0 {
-		return 0
-	}
-	return 1 - waves/math.Ceil(waves)
+	return result.Either(waves <= 0, 0, 1-waves/math.Ceil(waves))
 }
 
 // limits are the limits of the blocks of an SM. Of several equal limits the first one is named: the number of blocks
@@ -327,10 +324,8 @@ func (s sample) limit() string {
 
 // grid is the change of the number of blocks, "" where there is none.
 func (p pair) grid() string {
-	if b, h := p.base.grid, p.head.grid; b != h && b > 0 && h > 0 {
-		return "grid " + arrow(b, h, "count") + " blocks"
-	}
-	return ""
+	b, h := p.base.grid, p.head.grid
+	return result.Either(b != h && b > 0 && h > 0, "grid "+arrow(b, h, "count")+" blocks", "")
 }
 
 func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }

@@ -64,10 +64,7 @@ func (p pair) missing(needs []measure.Metric) []string {
 func (p pair) ratio(m measure.Metric) float64 { return ratio(p.base.get(m), p.head.get(m)) }
 
 func ratio(base, head float64) float64 {
-	if base == 0 && head == 0 {
-		return 1
-	}
-	return head / base
+	return result.Either(base == 0 && head == 0, 1, head/base)
 }
 
 func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m) }

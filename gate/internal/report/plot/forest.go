@@ -82,16 +82,11 @@ const fallHeight = 22
 // Fall draws part i as a bar around zero, on the scale of all parts: each a change and the ends of its interval, or
 // NaN.
 func Fall(parts [][3]float64, i int) SVG {
-	low, high := 0.0, 0.0
+	values := []float64{0}
 	for _, p := range parts {
-		for _, v := range p {
-			if finite(v) {
-				low, high = math.Min(low, v), math.Max(high, v)
-			}
-		}
+		values = append(values, p[:]...)
 	}
-	room := (high - low) * 0.03
-	scale := Scale{low - room, high + room}
+	scale := Around(0.03, values...)
 	s := begin("fall", fallHeight, "", "")
 	change, from, to := parts[i][0], parts[i][1], parts[i][2]
 	class, zero, at := "worse", scale.At(0), scale.At(change)

@@ -103,9 +103,7 @@ func (v *Story) headlines() {
 			v.Rest = v.Reason
 		}
 	}
-	if r != nil || v.Workload != "default" {
-		start += Bind(Elide(v.Workload, 30)) + NB + " "
-	}
+	start += result.Either(r != nil || v.Workload != "default", Bind(Elide(v.Workload, 30))+NB+" ", "")
 	room := MaxHeadline - Columns(v.Word+start)
 	if r != nil {
 		v.Lead = v.effectLine(r, room, true)
@@ -347,10 +345,9 @@ func (v *Story) Sides() string {
 	runs := ""
 	switch {
 	case r.Base.Runs > 0 && r.Head.Runs > 0:
-		runs = fmt.Sprintf("%d and %s", r.Base.Runs, measure.Count(r.Head.Runs, "run"))
-		if r.Base.Unprofiled > 0 || r.Head.Unprofiled > 0 {
-			runs += fmt.Sprintf(" (%d and %d unprofiled)", r.Base.Unprofiled, r.Head.Unprofiled)
-		}
+		runs = fmt.Sprintf("%d and %s", r.Base.Runs, measure.Count(r.Head.Runs, "run")) +
+			result.Either(r.Base.Unprofiled > 0 || r.Head.Unprofiled > 0,
+				fmt.Sprintf(" (%d and %d unprofiled)", r.Base.Unprofiled, r.Head.Unprofiled), "")
 	case r.Head.Runs > 0:
 		runs = measure.Count(r.Head.Runs, "run")
 	}

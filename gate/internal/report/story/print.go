@@ -180,20 +180,15 @@ func Wrapped(before, text, after string) string {
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
 // scale spans at least the limit, so that noise within it stays flat.
 func spark(base, head []result.Number, limit result.Number) string {
-	if min(len(Known(base)), len(Known(head))) < 2 {
-		return ""
-	}
 	all := slices.Concat(base, head)
-	return bars(base, all, limit, MaxSpark) + NB + "→" + NB + bars(head, all, limit, MaxSpark)
+	drawn := bars(base, all, limit, MaxSpark) + NB + "→" + NB + bars(head, all, limit, MaxSpark)
+	return result.Either(min(len(Known(base)), len(Known(head))) < 2, "", drawn)
 }
 
 // BarsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays
 // flat.
 func BarsOf(runs []result.Number, most int) string {
-	if len(Known(runs)) < 2 {
-		return ""
-	}
-	return bars(runs, runs[max(len(runs)-most, 0):], 0.01, most)
+	return result.Either(len(Known(runs)) < 2, "", bars(runs, runs[max(len(runs)-most, 0):], 0.01, most))
 }
 
 // bars draws the last of some runs on the scale of all of these, which spans at least the limit.

@@ -54,8 +54,8 @@ func newRow(f result.Finding) Row {
 	if m, known := measure.MetricByName(f.Metric); known && m.Exact && m.Raw() == "" {
 		r.Interval = "" // it is counted
 	}
-	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput &&
-		f.Scope != measure.ScopeBenchmark && f.Scope != measure.ScopeSection {
+	whole := []measure.Scope{measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeSection}
+	if f.Share > 0 && f.Share.Known() && !slices.Contains(whole, f.Scope) {
 		r.Share = Share(f.Share)
 	}
 	for i, e := range f.Evidence {
@@ -82,10 +82,7 @@ func allowed(f result.Finding) string {
 		words = words[1:] // nothing changed by more
 	}
 	text := strings.Join(words, ", ")
-	if text != "" && f.Rule != "" && f.Rule != "default" {
-		text += " (" + Clean(f.Rule) + ")"
-	}
-	return text
+	return text + result.Either(text != "" && f.Rule != "" && f.Rule != "default", " ("+Clean(f.Rule)+")", "")
 }
 
 // tell moves the rows of removed kernels and of their replacements into the row that judges both together.

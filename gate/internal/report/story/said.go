@@ -224,10 +224,7 @@ func (v *Story) undecided() string {
 			n++
 		}
 	}
-	if n > 1 {
-		why += "; " + Count(n-1, "more comparison")
-	}
-	return withoutStep(why)
+	return withoutStep(why + result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""))
 }
 
 // Falls reports whether the waterfall belongs to the first lines.
@@ -280,11 +277,8 @@ func (v *Story) programTimes() (texts []string) {
 			shown.F.Subject() == measure.Workload {
 			continue
 		}
-		text := Bind(x.name) + NB + r.Values
-		if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
-			text += NB + "(" + r.Change + ")"
-		}
-		texts = append(texts, text)
+		changed := r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001
+		texts = append(texts, Bind(x.name)+NB+r.Values+result.Either(changed, NB+"("+r.Change+")", ""))
 	}
 	return texts
 }
@@ -304,11 +298,7 @@ func (v *Story) Behind() string {
 // Differences is the table of comparisons that differ and were not judged, with notes on them.
 func (v *Story) Differences() (t *Table, said []string) {
 	rows := Untold(v.Of(Differing))
-	if v.Verbose {
-		rows = unfollowed(rows)
-	} else {
-		rows = Notable(rows)
-	}
+	rows = result.Either(v.Verbose, unfollowed, Notable)(rows)
 	t = differences(rows)
 	if len(rows) == 0 {
 		return t, nil
@@ -318,10 +308,9 @@ func (v *Story) Differences() (t *Table, said []string) {
 			return fmt.Sprintf("%d more", left) + Wrapped(" (", v.ShowAll, ")")
 		})
 	}
-	t.Title = "Differences, " + rows[0].Reason
-	if UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil {
-		t.Title += "; steps are what repeats, all else is of the run"
-	}
+	t.Title = "Differences, " + rows[0].Reason +
+		result.Either(UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil,
+			"; steps are what repeats, all else is of the run", "")
 	for _, g := range Groups(rows) {
 		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(nothing)...)...),
 			"; "); told != "" {

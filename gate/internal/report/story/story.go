@@ -175,10 +175,8 @@ func (v *Story) Judged() bool { return v.Verdict() != result.NoVerdict }
 
 // Verdict is that of the report, no verdict where it has an unknown one.
 func (v *Story) Verdict() result.Verdict {
-	if r := v.Report.Verdict; r == result.Pass || r == result.Fail {
-		return r
-	}
-	return result.NoVerdict
+	r := v.Report.Verdict
+	return result.Either(r == result.Pass || r == result.Fail, r, result.NoVerdict)
 }
 
 // Of gives the rows of some classes, one class after the other.
@@ -259,11 +257,9 @@ func facts(r *result.Report, verbose bool) []Fact {
 	if r.Spent != nil && r.Spent.Runs > 0 {
 		add("time", r.Spent.Detail())
 	}
-	kept := r.Baseline
-	if at := r.Base.Environment.Start; kept != "" && !at.IsZero() && !r.Paired {
-		kept += ", newest session of " + at.UTC().Format("2006-01-02")
-	}
-	add("baseline", kept)
+	at := r.Base.Environment.Start
+	add("baseline", r.Baseline+result.Either(r.Baseline != "" && !at.IsZero() && !r.Paired,
+		", newest session of "+at.UTC().Format(time.DateOnly), ""))
 	return withNotes()
 }
 
@@ -284,10 +280,7 @@ func detection(r *result.Report) string {
 // pairing says how base and head were measured, and how that widens the intervals.
 func pairing(r *result.Report, verbose bool) string {
 	const spread = ": the spread between hosts widens the intervals"
-	times := ""
-	if r.Apart > 0 {
-		times = ", " + ago(time.Duration(float64(r.Apart)*float64(time.Second))) + " apart"
-	}
+	times := result.Either(r.Apart > 0, ", "+ago(time.Duration(float64(r.Apart)*float64(time.Second)))+" apart", "")
 	switch {
 	case r.Paired:
 		return "interleaved in one session: no spread between hosts in the intervals"
