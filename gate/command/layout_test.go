@@ -231,7 +231,7 @@ func TestToolNames(t *testing.T) {
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
 		"gate/internal/model/refusal.go": false, "gate/internal/read/profile/readers.go": false,
 		"gate/internal/read/profile/profile.go": false,
-		"gate/internal/result/cause.go":         false, "gate/internal/run/tools/tools.go": false,
+		"gate/internal/result/parts.go":         false, "gate/internal/run/tools/tools.go": false,
 	}
 	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || own.MatchString(filepath.ToSlash(path)) {
