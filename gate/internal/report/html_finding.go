@@ -170,17 +170,9 @@ type change struct {
 
 // colourOf is the CSS class of a row for colours and filters of a page.
 func colourOf(r *story.Row) string {
-	switch r.Class {
-	case story.Failing, story.Warned, story.Increased:
-		return "worse"
-	case story.Open, story.Harmless:
-		return "doubt"
-	case story.Faster:
-		return "better"
-	case story.New, story.Gone, story.Differing:
-		return "new"
-	}
-	return "same"
+	return [...]string{story.Failing: "worse", story.Warned: "worse", story.Increased: "worse", story.Open: "doubt",
+		story.Harmless: "doubt", story.Faster: "better", story.New: "new", story.Gone: "new", story.Differing: "new",
+		story.Same: "same", story.Within: "same"}[r.Class]
 }
 
 // changes adds the table of comparisons by the time that each adds to a step: one row a kernel or range and one a

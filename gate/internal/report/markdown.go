@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -43,17 +44,9 @@ func inMarkdown(d story.Document, heading string, limit int) string {
 		texts[i] = blockMarkdown(b, heading, limit/4)
 		used += len(texts[i])
 	}
-	for used > limit {
-		largest := 0
-		for i := range texts {
-			if i > 0 && len(texts[i]) > len(texts[max(largest, 1)]) || largest == 0 && i > 0 {
-				largest = i
-			}
-		}
-		if largest == 0 || texts[largest] == "" {
-			break
-		}
-		used, texts[largest] = used-len(texts[largest]), ""
+	for used > limit && len(strings.Join(texts[1:], "")) > 0 {
+		largest := slices.MaxFunc(texts[1:], func(a, b string) int { return len(a) - len(b) })
+		used, texts[1+slices.Index(texts[1:], largest)] = used-len(largest), ""
 	}
 	for i, b := range d {
 		if flexible(b) {

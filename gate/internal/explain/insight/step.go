@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -86,6 +87,79 @@ func changedCalls(base, head *recorded.Index) []result.Remark {
 			}
 			out = append(out, result.Say(reason.Calls{Call: s.Name, Base: result.Number(b), Head: result.Number(h),
 				Range: role}))
+		}
+	}
+	return out
+}
+
+// utilization lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most GPU
+// time first, and notes those that were too short for it.
+func utilization(d *decide.Decision, x *result.Report) {
+	base, head := d.Matching.Base, d.Matching.Head
+	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
+		return
+	}
+	subjects := []measure.Subject{measure.Workload}
+	for _, s := range head.Subjects() {
+		if s.Scope == measure.ScopeRange {
+			subjects = append(subjects, s)
+		}
+	}
+	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int {
+		return cmp.Compare(head.Share(b), head.Share(a))
+	})
+	var without []string
+	for _, s := range subjects {
+		u := result.Utilization{Range: s.Name}
+		for _, m := range measure.GPUMetrics {
+			if v := head.Typical(s, m.Name); !math.IsNaN(v) {
+				u.Metrics = append(u.Metrics, result.CauseMetric{Name: m.Name, Unit: m.Unit,
+					Base: result.Number(base.Typical(s, m.Name)), Head: result.Number(v)})
+			}
+		}
+		if len(u.Metrics) > 0 {
+			x.Utilization = append(x.Utilization, u)
+		} else {
+			without = append(without, s.Name)
+		}
+	}
+	if len(without) > 0 {
+		period := result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name))
+		x.Note(result.Say(TooShort{without, period, measure.SamplingPeriod.Unit}))
+	}
+}
+
+// memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it,
+// the largest increase first.
+func memoryGrowth(base, head *recorded.Index) []result.Remark {
+	var out []result.Remark
+	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
+	if at, was := peak(head), peak(base); at != "" {
+		out = append(out, result.Say(PeakAt{at, result.Either(was == at, "", was)}))
+	}
+	type growth struct {
+		name       string
+		base, head float64
+	}
+	var all []growth
+	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name),
+		head.Typical(measure.Workload, measure.MemoryPeak.Name)}
+	held := func(s *recorded.Index, of measure.Subject) float64 { // 0 where nothing was requested
+		return float64(result.Number(s.Typical(of, measure.MemoryHeld.Name)).Or(0))
+	}
+	for _, s := range subjects(base, head) {
+		g := growth{s.Name, held(base, s), held(head, s)}
+		if s.Scope == measure.ScopeRange && (g.base > 0 || g.head > 0) {
+			all = append(all, g)
+			rest.base, rest.head = rest.base-g.base, rest.head-g.head
+		}
+	}
+	all = append(all, rest)
+	measure.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	for _, g := range all[:min(len(all), 3)] {
+		if g.head > g.base {
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head),
+				measure.MemoryHeld.Unit}))
 		}
 	}
 	return out

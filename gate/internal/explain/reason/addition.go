@@ -16,19 +16,13 @@ const BesideHead = "measure the base build beside the head"
 type Matched struct{ By, Range string }
 
 func (r Matched) String() string {
-	switch r.By {
-	case "role":
-		return "judged by its place in range " + r.Range
-	case "rest":
-		return "judged as all removed kernels against all new ones"
-	case "name":
-		return "judged with all kernels of this short name"
-	case "choice":
-		return "judged with the kernels that other runs launch in its place"
-	case "stem":
-		return "judged with all kernels of this name, whatever their generated numbers"
-	}
-	return "launched with another geometry, so judged by its total time"
+	return cmp.Or(map[string]string{
+		"role":   "judged by its place in range " + r.Range,
+		"rest":   "judged as all removed kernels against all new ones",
+		"name":   "judged with all kernels of this short name",
+		"choice": "judged with the kernels that other runs launch in its place",
+		"stem":   "judged with all kernels of this name, whatever their generated numbers",
+	}[r.By], "launched with another geometry, so judged by its total time")
 }
 
 type WarnOnly struct{ Rule string }

@@ -48,11 +48,9 @@ func (r CodeChanged) String() string {
 		n    int
 		what string
 	}{{r.Changed, "changed"}, {r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
-		switch {
-		case x.n > 0 && parts == nil:
-			parts = append(parts, measure.Count(x.n, "kernel")+" "+x.what)
-		case x.n > 0:
-			parts = append(parts, result.Number(x.n).Text()+" "+x.what)
+		if x.n > 0 {
+			n := result.Either(parts == nil, measure.Count(x.n, "kernel"), result.Number(x.n).Text())
+			parts = append(parts, n+" "+x.what)
 		}
 	}
 	return "device code: " + strings.Join(parts, ", ") + "; " + r.Most + "; no time was measured: measure it on a GPU"

@@ -3,6 +3,8 @@
 package reason
 
 import (
+	"cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -16,19 +18,13 @@ type Bound struct {
 }
 
 func (b Bound) String() string {
-	switch b.By {
-	case "limit":
-		return "the limit of " + b.Size.Percent()
-	case "floor":
-		return "the floor of " + b.Size.In(b.Unit)
-	case "tick":
-		return "the timer's resolution of " + b.Size.In(b.Unit)
-	case "run":
-		return "the floor of " + b.Size.In(b.Unit) + " for a part of the run"
-	case "count":
-		return "the " + b.Size.Percent() + " from which a count without a limit is reported"
-	}
-	return "one more in a whole run"
+	return cmp.Or(map[string]string{
+		"limit": "the limit of " + b.Size.Percent(),
+		"floor": "the floor of " + b.Size.In(b.Unit),
+		"tick":  "the timer's resolution of " + b.Size.In(b.Unit),
+		"run":   "the floor of " + b.Size.In(b.Unit) + " for a part of the run",
+		"count": "the " + b.Size.Percent() + " from which a count without a limit is reported",
+	}[b.By], "one more in a whole run")
 }
 
 // Interval is the confidence interval of a change.
