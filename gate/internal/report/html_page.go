@@ -204,13 +204,7 @@ func cell(c story.Column, x story.Cell, first bool) g.Node {
 
 // side is the CSS class of a column of pictures or numbers.
 func side(c story.Column) string {
-	switch {
-	case c.Pic:
-		return "pic"
-	case c.Right:
-		return "n"
-	}
-	return ""
+	return result.Either(c.Pic, "pic", result.Either(c.Right, "n", ""))
 }
 
 func (f finding) node() g.Node {

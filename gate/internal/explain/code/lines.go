@@ -237,14 +237,9 @@ func texts(spans []span) (out []string) {
 		var numbers []string
 		for ; i < len(spans) && spans[i].File == first.File && spans[i].function == first.function; i++ {
 			s := spans[i]
-			text := fmt.Sprint(s.First)
-			switch {
-			case s.Removed:
-				text += " (lines removed behind it)"
-			case s.Last > s.First:
-				text += fmt.Sprintf("–%d", s.Last)
-			}
-			numbers = append(numbers, text)
+			to := result.Either(s.Last > s.First, fmt.Sprintf("–%d", s.Last), "")
+			numbers = append(numbers,
+				fmt.Sprint(s.First)+result.Either(s.Removed, " (lines removed behind it)", to))
 		}
 		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+
 			result.Either(first.function != "", "in "+first.function, "outside of functions"))

@@ -88,13 +88,8 @@ type LateRank struct {
 func (r LateRank) String() string {
 	s := r.Rank + " computes no longer than the others, and takes " + r.Slower.Percent() +
 		" longer between collectives: " + r.More.In(r.Unit) + " a " + r.Per
-	switch {
-	case r.Copies > 0:
-		s += "; its copies take " + r.Copies.In(r.Unit) + " longer"
-	case r.Copies.Known():
-		s += "; its copies take no longer"
-	}
-	return s + inBaseline(r.Base, r.Too)
+	no := result.Either(r.Copies > 0, r.Copies.In(r.Unit), "no")
+	return s + r.Copies.Given("; its copies take "+no+" longer") + inBaseline(r.Base, r.Too)
 }
 
 // StragglerWait is how long the other ranks wait for one. Other is the only other rank, "" where there are several.

@@ -95,8 +95,7 @@ type CommonShift struct {
 func (r CommonShift) String() string {
 	s := result.Number(r.Moved).Text() + " of " + measure.Count(r.Kernels, "kernel") + " moved together by about " +
 		r.Change.Change() + " (" + strings.Join(r.Names, ", ") + "): "
-	switch r.Hosts {
-	case "same", "times":
+	if r.Hosts == "same" || r.Hosts == "times" {
 		return s + "another clock, power limit or neighbour does that more often than code"
 	}
 	return s + hosts(r.Hosts) + ", and hosts of one model differ like this, above all in memory-bound kernels"

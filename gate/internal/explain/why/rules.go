@@ -204,13 +204,10 @@ var rules = []rule{
 func spilled(p pair) string {
 	loads, stores := p.ratio(measure.LocalLoads) > 1.01, p.ratio(measure.LocalStores) > 1.01
 	spills := p.known(measure.Spills) && p.by(measure.Spills) > 0
-	what := "registers spill, or an array is indexed at run time"
-	switch {
-	case spills:
-		what = "registers spill"
-	case p.known(measure.Spills):
-		what = "an array that is indexed at run time lies in local memory (the compiler marks no spills)"
-	}
+	what := result.Either(p.known(measure.Spills),
+		"an array that is indexed at run time lies in local memory (the compiler marks no spills)",
+		"registers spill, or an array is indexed at run time")
+	what = result.Either(spills, "registers spill", what)
 	if p.by(measure.Registers) < 0 {
 		what += " (" + p.told(measure.Registers) + " per thread)"
 	}

@@ -225,14 +225,8 @@ func roofline(s sample) *result.Roof {
 }
 
 func standing(base, head Position) string {
-	var s string
-	switch {
-	case base.Bound == "" || head.Bound == "":
-	case base.Bound == head.Bound:
-		s = fmt.Sprintf("%s before and after", bound(head.Bound))
-	default:
-		s = fmt.Sprintf("%s before, %s after", bound(base.Bound), bound(head.Bound))
-	}
+	after := result.Either(base.Bound == head.Bound, " and after", ", "+bound(head.Bound)+" after")
+	s := result.Either(base.Bound == "" || head.Bound == "", "", bound(base.Bound)+" before"+after)
 	if b, h := base.Roofline, head.Roofline; b != nil && h != nil {
 		s += result.Given(s, "; ")
 		precision, ridge := b.Precision, amount(float64(h.Ridge), "")

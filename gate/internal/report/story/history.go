@@ -85,13 +85,8 @@ func LevelTable(h *history.History, source codehost.Source) (t *Table, none stri
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	switch {
-	case !enough:
-		return t, "too few sessions to tell: ten are needed; below is the change from the first to the last"
-	case len(t.Rows) == 0:
-		return t, "none"
-	}
-	return t, ""
+	const few = "too few sessions to tell: ten are needed; below is the change from the first to the last"
+	return t, result.Either(enough, result.Either(len(t.Rows) == 0, "none", ""), few)
 }
 
 // Period is the first and the last time of moments, one where they are the same.

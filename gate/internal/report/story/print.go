@@ -1,7 +1,6 @@
 package story
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -142,23 +141,14 @@ func side(s result.Side) string {
 		runs = measure.Count(s.Runs, "run") +
 			result.Either(s.Unprofiled > 0, fmt.Sprintf(" and %d unprofiled", s.Unprofiled), "")
 	}
-	parts := []string{runs + result.Either(s.Sessions > 0, " in "+measure.Count(s.Sessions, "session"), "")}
+	steps := ""
 	if s.Step != "" {
-		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
+		steps = fmt.Sprintf("per step %q", Clean(s.Step))
 	} else if s.Repeats > 0 {
-		parts = append(parts, fmt.Sprintf("steps found by kernels, which repeat %s",
-			measure.Count(int(s.Repeats), "time")))
+		steps = "steps found by kernels, which repeat " + measure.Count(int(s.Repeats), "time")
 	}
-	switch {
-	case s.Skipped != "" && s.Warmup != "":
-		parts = append(parts, "warm-up "+s.Warmup+": "+s.Skipped)
-	case s.Skipped != "" || s.Warmup != "":
-		parts = append(parts, cmp.Or(s.Skipped, "warm-up "+s.Warmup))
-	}
-	if s.Commit != "" {
-		parts = append(parts, "commit "+CommitID(s.Commit, 24))
-	}
-	return strings.Join(parts, ", ")
+	return Join(", ", runs+result.Either(s.Sessions > 0, " in "+measure.Count(s.Sessions, "session"), ""), steps,
+		Join(": ", Wrapped("warm-up ", s.Warmup, ""), s.Skipped), Wrapped("commit ", CommitID(s.Commit, 24), ""))
 }
 
 // Known are the values that are known.

@@ -174,14 +174,8 @@ func (r Row) Place() string {
 	at := result.Given(o.File, fmt.Sprintf("%s:%d in ", Clean(o.File), o.Line)) + Clean(o.Function)
 	at += Wrapped(", which calls ", Clean(o.Call), "") + Wrapped(" (", Elide(Clean(o.Operation), MaxName), ")")
 	if o.Share.Known() && o.Share < 0.9995 {
-		of := "its launches"
-		switch {
-		case o.Call != "" && r.F.Unit == measure.SyncCalls.Unit:
-			of = "its calls"
-		case o.Call != "":
-			of = "the time in it"
-		}
-		at += " (" + Share(o.Share) + " of " + of + ")"
+		of := result.Either(r.F.Unit == measure.SyncCalls.Unit, "its calls", "the time in it")
+		at += " (" + Share(o.Share) + " of " + result.Either(o.Call == "", "its launches", of) + ")"
 	}
 	return at
 }
@@ -210,14 +204,8 @@ func (r Row) Cost() result.Number {
 	}
 	switch r.F.Metric {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
-		base, head := r.F.Base, r.F.Head
-		switch {
-		case r.F.Outcome == result.New && !base.Known():
-			base = 0
-		case r.F.Outcome == result.Gone && !head.Known():
-			head = 0
-		}
-		return head - base
+		base := result.Either(r.F.Outcome == result.New, r.F.Base.Or(0), r.F.Base)
+		return result.Either(r.Gone(), r.F.Head.Or(0), r.F.Head) - base
 	}
 	return result.Unknown
 }
@@ -257,13 +245,8 @@ func match(f result.Finding) string {
 	}
 	names := measure.Map(f.BaseNames, func(n string) string { return Elide(Clean(n), 60) })
 	names = beginning(names, 3, "")
-	was := ""
-	switch {
-	case len(names) > 0 && f.Match == "rest":
-		was = ": " + strings.Join(names, ", ")
-	case len(names) > 0:
-		was = " in place of " + strings.Join(names, ", ")
-	}
+	was := result.Either(f.Match == "rest", ": ", " in place of ") + strings.Join(names, ", ")
+	was = result.Either(len(names) > 0, was, "")
 	if role := Clean(f.Role); role != "" && (f.Match == "place" || f.Match == "role") {
 		was += " in " + role
 	}

@@ -264,14 +264,7 @@ func Recording(s *result.Summary) []Fact {
 }
 
 func barOf(share result.Number, class string, idle bool) plot.SVG {
-	colour := "calm"
-	switch {
-	case idle:
-		colour = "idle"
-	case class == attribution.Communication.String():
-		colour = "move"
-	case class == attribution.Copy.String(), class == attribution.Memset.String():
-		colour = "copy"
-	}
-	return plot.Part(float64(share), colour)
+	colour := map[string]string{attribution.Communication.String(): "move", attribution.Copy.String(): "copy",
+		attribution.Memset.String(): "copy"}[class]
+	return plot.Part(float64(share), result.Either(idle, "idle", cmp.Or(colour, "calm")))
 }
