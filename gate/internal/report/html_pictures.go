@@ -54,8 +54,8 @@ func (s *reportSheet) steps() {
 		step := x.Step
 		about := story.Wrapped("", story.Clean(step.Rank), ", ") + fmt.Sprintf("run %d, ", step.Run) +
 			result.Either(step.Step > 0 && step.Steps > 0, fmt.Sprintf("step %d of %d, ", step.Step, step.Steps), "") +
-			story.Quantity(result.Number(step.Length), story.NS) + result.Either(step.Left > 0,
-			"; its "+measure.Count(step.Left, "shortest operation")+" are left out", "")
+			ns(step.Length) +
+			result.Either(step.Left > 0, "; its "+measure.Count(step.Left, "shortest operation")+" are left out", "")
 		lanes := s.lanes(x.Drawing, classes, titles)
 		for _, l := range lanes {
 			for _, span := range l.Spans {
@@ -73,6 +73,9 @@ func (s *reportSheet) steps() {
 			{"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}},
 			func(m meaning) bool { return !drawn[m.Class] })})
 }
+
+// ns prints a time of a drawing.
+func ns(time int64) string { return story.Quantity(result.Number(time), story.NS) }
 
 // kinds are the lanes of a step, by the level of their spans.
 var kinds = [...]struct{ name, class string }{{"kernels", "calm"}, {"communication", "move"}, {"copies", "copy"},
@@ -93,19 +96,17 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		if !ok || x.Level() < 0 || x.Level() > 8 {
 			continue
 		}
+		name := story.Elide(story.Clean(subject.Name), 60)
 		if x.Length() == 0 {
 			marks.Spans = append(marks.Spans, plot.Span{Class: "range", Start: float64(x.Start()),
-				Length: 0.003 * float64(d.Step.Length),
-				Tip: story.Elide(story.Clean(subject.Name), 60) + " at " +
-					story.Quantity(result.Number(x.Start()), story.NS)})
+				Length: 0.003 * float64(d.Step.Length), Tip: name + " at " + ns(x.Start())})
 			continue
 		}
 		for len(ranges) <= x.Level() {
 			ranges = append(ranges, plot.Lane{Height: 17})
 		}
-		name := story.Elide(story.Clean(subject.Name), 60)
 		ranges[x.Level()].Spans = append(ranges[x.Level()].Spans, plot.Span{Class: "range", Label: name,
-			Tip:   name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " on the GPU",
+			Tip:   name + ": " + ns(x.Length()) + " on the GPU",
 			Start: float64(x.Start()), Length: float64(x.Length())})
 	}
 	if len(ranges) > 0 {
@@ -134,8 +135,7 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans,
 			plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
 				Link: s.links[subject],
-				Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " from " +
-					story.Quantity(result.Number(x.Start()), story.NS) + " on"})
+				Tip:  name + ": " + ns(x.Length()) + " from " + ns(x.Start()) + " on"})
 	}
 	return slices.DeleteFunc(slices.Concat(ranges, []plot.Lane{marks}, rows[:]),
 		func(l plot.Lane) bool { return len(l.Spans) == 0 })
