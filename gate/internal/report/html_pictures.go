@@ -128,10 +128,7 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 			name = story.Elide(story.Owner(class, at, true), story.MaxName)
 			label = story.Elide(story.Owner(class, at, false), story.MaxName)
 		}
-		class := kinds[x.Level()].class
-		if x.Level() < 2 {
-			class = cmp.Or(classes[subject], class)
-		}
+		class := cmp.Or(result.Either(x.Level() < 2, classes[subject], ""), kinds[x.Level()].class)
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans,
 			plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
 				Link: s.links[subject],

@@ -80,11 +80,9 @@ func (d *Report) Label() {
 
 // replacement is one story of kernels that took the place of others: "layer_norm → 3 kernels".
 func replacement(f *Finding, byName map[string]string) string {
-	gone, here := byName[f.BaseNames[0]], cmp.Or(f.Label, f.Kernel)
-	if n := len(f.BaseNames); n > 1 {
-		gone += fmt.Sprintf(" and %d more", n-1)
-	}
-	n := len(f.HeadNames)
+	n, others := len(f.HeadNames), len(f.BaseNames)-1
+	gone := byName[f.BaseNames[0]] + Either(others > 0, fmt.Sprintf(" and %d more", others), "")
+	here := cmp.Or(f.Label, f.Kernel)
 	switch {
 	case n > 1:
 		here = measure.Count(n, "kernel")

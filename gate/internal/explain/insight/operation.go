@@ -64,9 +64,7 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		return nil, facts
 	}
 	x := is[0]
-	if len(is) > 1 {
-		x.Path += ", among other programs"
-	}
+	x.Path += result.Either(len(is) > 1, ", among other programs", "")
 	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
 		Share: 1}, facts
 }

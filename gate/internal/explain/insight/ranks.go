@@ -151,10 +151,8 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 	}
 	pooled := stats.Pool(variances...)
 	pooled.DF *= 1 - 1/float64(len(names)) // ranks are compared with their own mean
-	v := stats.Moderate(pooled, prior)
-	if prior.DF == 0 {
-		v = stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF}
-	}
+	v := result.Either(prior.DF == 0, stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF},
+		stats.Moderate(pooled, prior))
 	v.S2 /= float64(jobs)
 	low := most - stats.Margin(v, 1-2*alpha/float64(len(names)))
 	if !(math.Expm1(most) > limit) || low <= 0 {
@@ -170,10 +168,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 &&
 		len(names) > 1 {
 		x.BaseWaited = result.Number(base.Typical(names[i], measure.CausedWait.Name))
-		takes := computes
-		if x.Late {
-			takes = outside
-		}
+		takes := result.Either(x.Late, outside, computes)
 		if of := behind(base, names, takes)[i]; len(of) > 0 {
 			x.Base = result.Number(math.Expm1(stats.Mean(of)))
 			x.Too = float64(x.Base) > limit

@@ -63,11 +63,8 @@ func SlowestRow(findings []result.Finding, all bool) (index int, ok bool) {
 			f.Metric == measure.Memory.Name {
 			continue
 		}
-		certain := float64(f.Low)
-		if f.Direction() == measure.Higher {
-			certain = 1/(1+float64(f.High)) - 1 // as a time
-		}
-		if certain > most || math.IsNaN(most) { // not known where a bound of the policy is broken
+		certain := float64(result.Either(f.Direction() == measure.Higher, 1/(1+f.High)-1, f.Low)) // as a time
+		if certain > most || math.IsNaN(most) {                                                   // not known where a bound of the policy is broken
 			index, ok, most = i, true, certain
 		}
 	}
@@ -101,10 +98,7 @@ func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
 		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
 		return out
 	}
-	s := f.Subject()
-	if f.Match != "exact" {
-		s = measure.Subject{Scope: f.Scope, Name: BaseName(f)}
-	}
+	s := result.Either(f.Match == "exact", f.Subject(), measure.Subject{Scope: f.Scope, Name: BaseName(f)})
 	before, missing := launches(base, s, "base")
 	if missing != "" {
 		out := Stand(after)

@@ -208,9 +208,7 @@ func spilled(p pair) string {
 		"an array that is indexed at run time lies in local memory (the compiler marks no spills)",
 		"registers spill, or an array is indexed at run time")
 	what = result.Either(spills, "registers spill", what)
-	if p.by(measure.Registers) < 0 {
-		what += " (" + p.told(measure.Registers) + " per thread)"
-	}
+	what += result.Either(p.by(measure.Registers) < 0, " ("+p.told(measure.Registers)+" per thread)", "")
 	switch {
 	case loads && stores:
 		return p.grown(measure.LocalLoads) + " and " + p.grown(measure.LocalStores) + ": " + what
