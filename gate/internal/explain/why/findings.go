@@ -63,8 +63,9 @@ func SlowestRow(findings []result.Finding, all bool) (index int, ok bool) {
 			f.Metric == measure.Memory.Name {
 			continue
 		}
-		certain := float64(result.Either(f.Direction() == measure.Higher, 1/(1+f.High)-1, f.Low)) // as a time
-		if certain > most || math.IsNaN(most) {                                                   // not known where a bound of the policy is broken
+		// a rate as a time
+		certain := float64(result.Either(f.Direction() == measure.Higher, 1/(1+f.High)-1, f.Low))
+		if certain > most || math.IsNaN(most) { // not known where a bound of the policy is broken
 			index, ok, most = i, true, certain
 		}
 	}
