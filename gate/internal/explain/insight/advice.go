@@ -56,7 +56,7 @@ func (a advice) applies(f *Failure) bool {
 	return f.ruled(strings.Split(a.known, ", ")...)
 }
 
-// conditions are those of the other rows.
+// conditions are those of the other rows. What makes them is not inlined, which would add 30 kB to the binary.
 var conditions = map[string]func(*Failure) bool{
 	"rank, late":                             func(f *Failure) bool { return f.Rank && f.Report.Ranks.Straggler.Late },
 	"rank, computes longer":                  func(f *Failure) bool { return f.Rank },
@@ -135,27 +135,35 @@ func keyed(key string) func(*Failure) bool {
 	return func(f *Failure) bool { return f.Report.ReasonKey == key }
 }
 
+//go:noinline
 func anyOf(list ...func(*Failure) bool) func(*Failure) bool {
 	return func(f *Failure) bool {
 		return slices.ContainsFunc(list, func(is func(*Failure) bool) bool { return is(f) })
 	}
 }
 
+//go:noinline
 func allOf(one, other func(*Failure) bool) func(*Failure) bool {
 	return func(f *Failure) bool { return one(f) && other(f) }
 }
 
 // lead is a condition on the comparison that names a failure.
+//
+//go:noinline
 func lead(is func(*result.Finding) bool) func(*Failure) bool {
 	return func(f *Failure) bool { return len(f.Findings) > 0 && is(f.Findings[0]) }
 }
 
 // of is a condition on a comparison of a scope that names a failure.
+//
+//go:noinline
 func of(s measure.Scope, is func(*result.Finding) bool) func(*Failure) bool {
 	return lead(func(x *result.Finding) bool { return x.Scope == s && is(x) })
 }
 
 // scoped reports whether the failure is of a scope.
+//
+//go:noinline
 func scoped(s measure.Scope) func(*Failure) bool {
 	return lead(func(x *result.Finding) bool { return x.Scope == s })
 }
@@ -167,6 +175,8 @@ func whole(x *result.Finding) bool { return x.Subject() == measure.Workload }
 func noSpeed(x *result.Finding) bool { return !x.OfSpeed() }
 
 // metric reports whether a metric names the failure.
+//
+//go:noinline
 func metric(m measure.Metric) func(*Failure) bool {
 	return lead(func(x *result.Finding) bool { return x.Metric == m.Name })
 }
@@ -180,6 +190,8 @@ func named(s measure.Scope, words ...string) func(*Failure) bool {
 }
 
 // grows reports whether a metric of its subject, or a count that belongs to it, increased.
+//
+//go:noinline
 func grows(m measure.Metric) func(*Failure) bool {
 	return func(f *Failure) bool {
 		return slices.ContainsFunc(f.Findings, func(x *result.Finding) bool {
@@ -192,6 +204,8 @@ func grows(m measure.Metric) func(*Failure) bool {
 func fact[R result.Reason](f *Failure) bool { return stated(func(R) bool { return true })(f) }
 
 // stated reports whether a fact of its comparisons meets a condition.
+//
+//go:noinline
 func stated[R result.Reason](is func(R) bool) func(*Failure) bool {
 	fact := func(x result.Remark) bool {
 		said, ok := result.As[R](x)

@@ -99,7 +99,9 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	return append(others, c)
 }
 
-// parted are the elements of a list that meet a condition, and the others.
+// parted are the elements of a list that meet a condition, and the others. Inlined, it adds 8 kB to the binary.
+//
+//go:noinline
 func parted[T any](list []T, is func(T) bool) (those, others []T) {
 	for _, x := range list {
 		if is(x) {
