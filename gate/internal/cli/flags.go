@@ -260,9 +260,11 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt() error {
-	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, variable("help"),
-		variable("search")}
-	collect(commands(), &known)
+	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, variable("search")}
+	texts, _ := flagTexts()
+	for name := range texts {
+		known = append(known, variable(name[strings.LastIndexByte(name, ' ')+1:]))
+	}
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, "NSGATE_") || value == "" || slices.Contains(known, name) {
@@ -278,15 +280,6 @@ func (e *env) misspelt() error {
 		}
 	}
 	return nil
-}
-
-func collect(commands []*command, known *[]string) {
-	for _, c := range commands {
-		for _, name := range strings.Fields(c.flags) {
-			*known = append(*known, variable(name))
-		}
-		collect(c.parts, known)
-	}
 }
 
 func variable(flag string) string {
