@@ -37,7 +37,12 @@ func (v *stored) choose(p *thresholds.Policy, workloads words, given bool) (chos
 	case !given && len(p.Workloads) > 1 && len(runnable) > 0:
 		return runnable, nil
 	default:
-		return v.only(p)
+		known, where := v.workloads(p)
+		if len(known) > 1 {
+			return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where,
+				names(known))
+		}
+		return known, nil
 	}
 	for _, pattern := range workloads {
 		found := false
@@ -70,16 +75,6 @@ func (v *stored) choose(p *thresholds.Policy, workloads words, given bool) (chos
 		return nil, usageError("--workload names several workloads (%s), and what is given is of one", names(chosen))
 	}
 	return chosen, nil
-}
-
-// only is the one workload that there is, in the policy file or else in the baselines; else one called default.
-func (v *stored) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
-	known, where := v.workloads(p)
-	if len(known) > 1 {
-		return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where,
-			names(known))
-	}
-	return known, nil
 }
 
 // workloads are those of the policy file, or else of the baselines, and where they stand; else one called default.
