@@ -132,22 +132,12 @@ func named(root string, command []string) (candidate, error) {
 	}
 	name := strings.Trim(noName().ReplaceAllString(filepath.Base(program), "-"), "-._")
 	c := candidate{name: cmp.Or(name[:min(len(name), 64)], "app"), command: thresholds.JoinCommand(command),
-		why: "named on the command line"}
-	at, err := filepath.Abs(".")
-	if err != nil {
-		return c, err
-	}
-	if root, err = filepath.Abs(root); err == nil {
-		c.dir, err = filepath.Rel(root, at)
-	}
-	if err != nil {
-		return c, err
-	}
+		why: "named on the command line", dir: git.Within(root, ".")}
 	back, err := thresholds.Parse(policyFile, []byte((&finds{workloads: []candidate{c}}).tables()))
 	if err != nil || !slices.Equal(back.Workloads[0].Command, command) ||
-		cmp.Or(back.Workloads[0].Dir, ".") != filepath.ToSlash(c.dir) {
+		cmp.Or(back.Workloads[0].Dir, ".") != c.dir {
 		return c, usageError("nsgate.toml cannot hold %s, in the directory %s, as they are: put the command into a "+
-			"script with a plain name, and name that", report.Clean(c.command), report.Clean(filepath.ToSlash(c.dir)))
+			"script with a plain name, and name that", report.Clean(c.command), report.Clean(c.dir))
 	}
 	return c, nil
 }
@@ -241,7 +231,7 @@ func (f *finds) tables() string {
 		fmt.Fprintf(&b, "%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.why,
 			w.name, w.command)
 		if w.dir != "" && w.dir != "." {
-			fmt.Fprintf(&b, "%sdir = %q\n", mark, filepath.ToSlash(w.dir))
+			fmt.Fprintf(&b, "%sdir = %q\n", mark, w.dir)
 		}
 		for _, o := range f.outputs {
 			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
@@ -289,7 +279,7 @@ type finds struct {
 	outputs        []measure.Output
 }
 
-// candidate is a program to measure; dir is its directory below the root, "" for the root.
+// candidate is a program to measure; dir is its directory below the root, with slashes, "" for the root.
 type candidate struct{ name, command, dir, why string }
 
 // noName matches what a workload's name cannot hold.
