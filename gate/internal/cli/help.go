@@ -14,8 +14,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -23,8 +21,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/manual"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -54,10 +54,8 @@ func helpText(page string, further ...string) string {
 var lists = map[string]func() string{
 	"{inputs}\n": func() string {
 		return strings.Join(measure.Map(profile.Formats(), func(f profile.Format) string {
-			if f.Needs != "" {
-				return fmt.Sprintf("    %s (%s, needs %s)\n", f.Name, strings.Join(f.Suffixes, ", "), f.Needs)
-			}
-			return fmt.Sprintf("    %s (%s)\n", f.Name, strings.Join(f.Suffixes, ", "))
+			return fmt.Sprintf("    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "),
+				result.Given(f.Needs, ", needs ", f.Needs))
 		}), "")
 	},
 	"{patterns}\n": func() string {
@@ -317,16 +315,16 @@ type completionOptions struct{ given }
 
 func (*completionOptions) run(_ context.Context, e *env, args arguments) error {
 	out := e.Out.As(terminal.Data)
-	tree := e.command.Root()
+	root := e.command.Root()
 	switch args.own[0] {
 	case "bash":
-		return tree.GenBashCompletionV2(out, true)
+		return root.GenBashCompletionV2(out, true)
 	case "zsh":
-		return tree.GenZshCompletion(out)
+		return root.GenZshCompletion(out)
 	case "fish":
-		return tree.GenFishCompletion(out, true)
+		return root.GenFishCompletion(out, true)
 	}
-	return e.command.Root().GenPowerShellCompletionWithDesc(out)
+	return root.GenPowerShellCompletionWithDesc(out)
 }
 
 // completed annotates a flag with the values that a shell completes.
