@@ -43,8 +43,8 @@ func HoldsDeviceCode(path string) bool {
 	return err == found
 }
 
-// readAll reads the device code that the patterns name, as [devicecode.Find] does.
-func (c CodeFiles) readAll() (*DeviceCode, error) {
+// open sends the device code that the patterns name, as [devicecode.Find] finds it, for a child or in this process.
+func (c CodeFiles) open(_ context.Context, send func(*DeviceCode) error) error {
 	out := &DeviceCode{Schema: "nsgate.code/1", Code: []devicecode.Kernel{}, Lines: map[string][]devicecode.Line{}}
 	note := func(u *devicecode.Unreadable) {
 		out.Unreadable = append(out.Unreadable, u.Error())
@@ -53,7 +53,7 @@ func (c CodeFiles) readAll() (*DeviceCode, error) {
 	for _, pattern := range c.Patterns {
 		files, err := devicecode.Find(c.Dir, pattern)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(files) == 0 {
 			note(&devicecode.Unreadable{File: pattern, Reason: "there is no such file",
@@ -68,7 +68,7 @@ func (c CodeFiles) readAll() (*DeviceCode, error) {
 			if u := (*devicecode.Unreadable)(nil); errors.As(err, &u) {
 				note(u)
 			} else if err != nil {
-				return nil, err
+				return err
 			}
 			out.Code = append(out.Code, kernels...)
 			for kernel, of := range lines {
@@ -82,7 +82,7 @@ func (c CodeFiles) readAll() (*DeviceCode, error) {
 				"alone",
 			Next: "name the files that hold the kernels, as the compiler wrote them"})
 	}
-	return out, nil
+	return send(out)
 }
 
 // CodeFiles are the files with device code that a workload names.
@@ -97,15 +97,6 @@ type CodeFiles struct {
 const codeMode = "--device-code"
 
 func init() { confine.Register(codeMode, CodeFiles.open) }
-
-// open sends the device code of the files, for a child or in this process.
-func (c CodeFiles) open(_ context.Context, send func(*DeviceCode) error) error {
-	code, err := c.readAll()
-	if err != nil {
-		return err
-	}
-	return send(code)
-}
 
 // ask reads the files in a confined child.
 func (c CodeFiles) ask(ctx context.Context) (code *DeviceCode, err error) {
