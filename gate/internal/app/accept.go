@@ -228,8 +228,17 @@ type moves struct {
 
 func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}, improved: a.Improved}
-	has, had := subjects(*head), subjects(live...)
-	old := m.findings(a.changed())
+	has, had := Subjects(*head), Subjects(live...)
+	old := map[string]bool{} // names of kernels that others replaced
+	for _, f := range a.changed() {
+		m.moved[f.Subject()] = true
+		if f.Match != "exact" {
+			old[f.Name] = true
+			for _, name := range f.BaseNames {
+				old[name] = true
+			}
+		}
+	}
 	for x := range had {
 		if !has[x] && (m.moved[x] || x.Scope == measure.ScopeKernel && old[x.Name]) {
 			m.gone[x] = true
@@ -243,15 +252,16 @@ func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	}
 	for _, s := range append(slices.Clone(live), *head) {
 		for _, x := range s.Series {
-			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
-				m.roles = append(m.roles, x.Role)
+			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" {
+				m.roles = measure.Once(m.roles, x.Role)
 			}
 		}
 	}
 	return m
 }
 
-func subjects(sessions ...model.Session) map[measure.Subject]bool {
+// Subjects are those that sessions have values of.
+func Subjects(sessions ...model.Session) map[measure.Subject]bool {
 	out := map[measure.Subject]bool{}
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
@@ -259,21 +269,6 @@ func subjects(sessions ...model.Session) map[measure.Subject]bool {
 		}
 	}
 	return out
-}
-
-// findings takes the subjects of findings that differ, and returns the names of kernels that others replaced.
-func (m *moves) findings(changed []*result.Finding) (old map[string]bool) {
-	old = map[string]bool{}
-	for _, f := range changed {
-		m.moved[f.Subject()] = true
-		if f.Match != "exact" {
-			old[f.Name] = true
-			for _, name := range f.BaseNames {
-				old[name] = true
-			}
-		}
-	}
-	return old
 }
 
 // differs reports whether a finding says that something is not as it was.
@@ -346,12 +341,9 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
 	all := a.changes()
-	for i, f := range all {
-		if i == most {
-			out = append(out, fmt.Sprintf("and %d more", len(all)-most))
-			break
-		}
-		out = append(out, changeLine(f))
+	out = measure.Map(all[:min(len(all), most)], changeLine)
+	if len(all) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(all)-most))
 	}
 	if whole {
 		out = append(out, "the measurement as it is, as a whole")

@@ -252,16 +252,13 @@ func (t tooLong) Error() string {
 // single reports whether each name is that of one kernel at most, whatever its geometry: the first launch is of it
 // then.
 func single(sessions []model.Session, names []string) bool {
-	found := map[string]map[measure.Subject]bool{}
-	for _, x := range sessions[len(sessions)-1].Series {
-		if short := x.Subject.Short(); x.Subject.Scope == measure.ScopeKernel && slices.Contains(names, short) {
-			if found[short] == nil {
-				found[short] = map[measure.Subject]bool{}
-			}
-			found[short][x.Subject] = true
+	found := map[string]int{}
+	for x := range Subjects(sessions[len(sessions)-1]) {
+		if x.Scope == measure.ScopeKernel {
+			found[x.Short()]++
 		}
 	}
-	several := func(name string) bool { return strings.Contains(name, ":") || len(found[name]) > 1 }
+	several := func(name string) bool { return strings.Contains(name, ":") || found[name] > 1 }
 	return !slices.ContainsFunc(names, several)
 }
 

@@ -113,21 +113,16 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 }
 
 func recorded(sessions []model.Session) string {
-	found := map[measure.Scope]map[measure.Subject]bool{measure.ScopeKernel: {}, measure.ScopeBenchmark: {},
-		measure.ScopeOutput: {}}
-	for _, s := range sessions {
-		for _, x := range s.Series {
-			if of := found[x.Subject.Scope]; of != nil {
-				of[x.Subject] = true
-			}
-		}
+	found := map[measure.Scope]int{}
+	for x := range app.Subjects(sessions...) {
+		found[x.Scope]++
 	}
 	s, unit, also := insight.Describe(sessions), "per run", ""
 	gpu := cmp.Or(report.Clean(s.Environment.GPU), "an unknown GPU")
 	if s.Runs == 0 {
-		rows, of := len(found[measure.ScopeBenchmark]), "benchmark"
+		rows, of := found[measure.ScopeBenchmark], "benchmark"
 		if rows == 0 {
-			rows, of = len(found[measure.ScopeOutput]), "output"
+			rows, of = found[measure.ScopeOutput], "output"
 		}
 		return fmt.Sprintf("%s of %s on %s: %s", measure.Count(s.Sessions, "session"),
 			measure.Count(s.Unprofiled, "unprofiled run"), gpu, measure.Count(rows, of))
@@ -144,7 +139,7 @@ func recorded(sessions []model.Session) string {
 		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
 	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"),
-		also, gpu, measure.Count(len(found[measure.ScopeKernel]), "kernel"), unit)
+		also, gpu, measure.Count(found[measure.ScopeKernel], "kernel"), unit)
 }
 
 func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
