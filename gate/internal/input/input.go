@@ -138,17 +138,17 @@ func Directory(name string) (*os.File, error) {
 }
 
 // Tree is a directory with all below it, whose files are opened as [Open] does.
-func Tree(dir string) fs.FS { return tree{os.DirFS(dir), dir} }
+func Tree(dir string) fs.FS { return tree{os.DirFS(dir).(fs.ReadLinkFS), dir} }
 
 type tree struct {
-	fs.FS
+	fs.ReadLinkFS
 	dir string
 }
 
 func (t tree) Open(name string) (fs.File, error) {
-	info, err := fs.Stat(t.FS, name)
+	info, err := fs.Stat(t.ReadLinkFS, name)
 	if err != nil || info.IsDir() {
-		return t.FS.Open(name)
+		return t.ReadLinkFS.Open(name)
 	}
 	f, err := Open(filepath.Join(t.dir, filepath.FromSlash(name)))
 	if err != nil {
@@ -156,12 +156,6 @@ func (t tree) Open(name string) (fs.File, error) {
 	}
 	return f, nil
 }
-
-// ReadLink is that of an [fs.ReadLinkFS].
-func (t tree) ReadLink(name string) (string, error) { return fs.ReadLink(t.FS, name) }
-
-// Lstat is that of an [fs.ReadLinkFS].
-func (t tree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, name) }
 
 // All reads at most limit bytes; more are an error.
 func All(r io.Reader, limit int64) ([]byte, error) { return all(new(bytes.Buffer), r, limit) }
