@@ -2,11 +2,15 @@ package cli
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
@@ -15,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -144,3 +149,236 @@ func showWays(j *result.Report) {
 
 // warn adds a warning to a report.
 func warn(r *result.Report, text string) { r.Append(result.Addition{Warnings: []string{text}}) }
+
+// progress shows how far a command is: one line that changes on a terminal, one line a run elsewhere, in a section that
+// folds on GitLab. Long steps are repeated now and then, to show that the command is not hung. A
+// command has one progress, because all events go to the same terminal.
+type progress struct {
+	e        *env
+	live     bool
+	quiet    bool
+	rounds   bool   // of a watch: a line a round is enough
+	section  string // that is open on GitLab, "" for none
+	sections int    // that there were: their names must differ
+
+	mutex sync.Mutex
+	wrote bool   // the changing line is there
+	doing string // the present stage, "" for none
+	words string // the last line of the run under way, untrusted
+	last  run.Event
+	told  time.Time     // when last was told
+	said  time.Time     // when a line was written
+	end   chan struct{} // ends the clock, nil where none ticks
+}
+
+// How often the current step is shown: on a terminal and elsewhere.
+const (
+	liveEvery  = time.Second
+	quietEvery = 30 * time.Second
+)
+
+func newProgress(e *env, quiet bool) *progress {
+	return &progress{e: e, quiet: quiet, live: e.Err.Columns() > 0 && e.getenv("CI") == ""}
+}
+
+func (p *progress) event(ev run.Event) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	switch ev.Stage {
+	case run.Failed:
+		p.clear()
+		p.e.showOutput(ev.Text, ev.Output)
+	case run.Hint:
+		p.say("hint: " + ev.Text)
+	case run.Warning:
+		p.say("warning: " + report.Clean(ev.Text))
+	case run.Printed:
+		p.words = ev.Output
+	case run.Done:
+		p.done()
+	case run.Spent:
+		p.done()
+		if !p.quiet && !p.rounds {
+			p.say(ev.Text)
+		}
+	case run.Begun:
+		text := report.Clean(ev.Text)
+		if !p.quiet {
+			p.say(text)
+			p.now(text, ev)
+		}
+	default:
+		if !p.quiet {
+			p.step(ev)
+		}
+	}
+}
+
+// now notes the current step, and starts the clock.
+func (p *progress) now(doing string, ev run.Event) {
+	if ev.Expected == 0 && ev.Run > 1 { // jobs say it at the end of a run
+		ev.Expected = p.last.Expected
+	}
+	p.doing, p.words, p.last, p.told = doing, "", ev, time.Now()
+	if p.end != nil {
+		return
+	}
+	end := make(chan struct{})
+	p.end = end
+	every := quietEvery
+	if p.live {
+		every = liveEvery
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+			p.mutex.Lock()
+			p.beat()
+			p.mutex.Unlock()
+		}
+	}()
+}
+
+// beat shows the current step again, unless a line was written just now.
+func (p *progress) beat() {
+	switch {
+	case p.doing == "":
+	case p.live:
+		text := p.doing + p.clock()
+		if room := p.e.Err.Columns() - len(text) - len("  | ") - 1; p.words != "" && room > 0 {
+			text += "  | " + report.Elide(report.Clean(p.words), room)
+		}
+		p.line(text)
+	case time.Since(p.said) >= quietEvery/2:
+		p.say("still at it: " + p.doing + p.clock())
+	}
+}
+
+// clock is how long it has been, and how long it will be until the last run ends. A terminal has a bar, and the time of
+// day where that is a minute away. An estimate that has passed is left out.
+func (p *progress) clock() string {
+	spent := p.last.Elapsed + time.Since(p.told)
+	left, text := p.last.Expected-spent, fmt.Sprintf("  %.1f s", spent.Seconds())
+	if left <= 0 || p.last.Run == p.last.Runs && p.last.Stage != run.RunStarted {
+		return text
+	}
+	text += fmt.Sprintf(" of about %.1f s", p.last.Expected.Seconds())
+	if p.live {
+		const cells = 10
+		done := int(cells * spent / p.last.Expected)
+		text = "  [" + strings.Repeat("=", done) + strings.Repeat("-", cells-done) + "]" + text
+	}
+	if p.live && left >= time.Minute {
+		text += time.Now().Add(left).Format(", runs end at 15:04")
+	}
+	return text
+}
+
+func (p *progress) say(text string) {
+	p.clear()
+	p.said = time.Now()
+	fmt.Fprintln(p.e.Err, "nsgate:", text)
+}
+
+const clearLine = "\r\x1b[K"
+
+func (p *progress) line(text string) {
+	io.WriteString(p.e.Err.Raw(), clearLine)
+	io.WriteString(p.e.Err, report.Clean(text))
+	p.wrote = true
+}
+
+func (p *progress) clear() {
+	if p.wrote {
+		io.WriteString(p.e.Err.Raw(), clearLine)
+	}
+	p.wrote = false
+}
+
+func (p *progress) step(ev run.Event) {
+	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
+		p.sections++
+		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
+		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n",
+			time.Now().Unix(), p.section)
+	}
+	text, passing := "", true
+	if step := steps[ev.Stage]; step != "" {
+		text = fmt.Sprintf(step, ev.Profiler)
+	}
+	switch ev.Stage {
+	case run.RunStarted:
+		text = runOf(ev)
+	case run.RunFinished:
+		text, passing = runOf(ev)+" done", false
+	case run.RunFailed:
+		text, passing = runOf(ev)+" failed", false
+	case run.Repeating:
+		text, passing = ev.Text, false
+	}
+	if text == "" {
+		return
+	}
+	p.now(text, ev)
+	switch {
+	case p.live:
+		p.line(text + p.clock())
+	case !passing:
+		p.say(text + p.clock())
+	}
+}
+
+var steps = map[run.Stage]string{
+	run.Starting: "starting %s", run.Finishing: "%s writes its report", run.Exporting: "%s exports",
+	run.Reading: "reading what %s recorded",
+}
+
+func runOf(ev run.Event) string {
+	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
+	if ev.Unprofiled {
+		text += " (unprofiled)"
+	}
+	return text
+}
+
+// done takes the changing line away, stops the clock and ends the section.
+func (p *progress) done() {
+	p.clear()
+	p.doing = ""
+	if p.end != nil {
+		close(p.end)
+		p.end = nil
+	}
+	if p.section != "" {
+		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
+	}
+	p.section = ""
+}
+
+// showOutput prints what a workload printed, which is untrusted: without control characters, and inside a block in
+// which GitHub takes no commands.
+func (e *env) showOutput(title, text string) {
+	if strings.TrimSpace(text) == "" {
+		fmt.Fprintf(e.Err, "nsgate: no %s\n", title)
+		return
+	}
+	fmt.Fprintf(e.Err, "--- %s\n", title)
+	token := ""
+	if e.getenv("GITHUB_ACTIONS") == "true" {
+		token = rand.Text()
+		fmt.Fprintf(e.Err.Raw(), "::stop-commands::%s\n", token)
+	}
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(e.Err, report.Clean(strings.TrimRight(line, "\r\n")))
+	}
+	if token != "" {
+		fmt.Fprintf(e.Err.Raw(), "::%s::\n", token)
+	}
+	fmt.Fprintf(e.Err, "--- end of the %s\n", title)
+}
