@@ -87,7 +87,12 @@ func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolve
 	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
 	names := files.Kernels
 	if files.Against == "" && recorded.ByLaunch(head) { // launches may be of chosen kernels
-		names = slices.Concat(kernels(head), named(said))
+		names = kernels(head)
+		for _, f := range said.Findings {
+			if f.Scope == measure.ScopeKernel {
+				names = append(names, f.Subject().Short())
+			}
+		}
 	}
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
 		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}
@@ -159,15 +164,6 @@ func (a Accept) believe() {
 			a.claimed[comparisonOf(f)] = true
 		}
 	}
-}
-
-func named(r *result.Report) (names []string) {
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {
-			names = append(names, f.Subject().Short())
-		}
-	}
-	return names
 }
 
 // outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.

@@ -94,14 +94,6 @@ func (b *Base) Separate(getenv func(string) string) error {
 	return nil
 }
 
-// commit is the base's commit as sessions carry it, "" where it is not known.
-func (b *Base) commit() string {
-	if b.revision == nil {
-		return ""
-	}
-	return b.revision.Commit[:12]
-}
-
 // ready checks the base out and builds it, if it is a revision. The caller calls remove, also after an error.
 func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove func(), err error) {
 	build, remove = b.Build, func() {}

@@ -228,7 +228,10 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	}
 	c.sinceAnchor = nil
 	own := c.own()
-	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
+	all := &Measurement{Warnings: slices.Clone(c.Base.Warnings)}
+	if c.Base.revision != nil {
+		all.BaseCommit = c.Base.revision.Commit[:12]
+	}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		committed, ok := own.ForGPU(m.Head.GPU())
 		base, head, err := m.sessions(ctx, c.Rule, committed.Sessions)

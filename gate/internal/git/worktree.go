@@ -286,14 +286,6 @@ func changedLines(file string, e fs.DirEntry, old entry, was string) (int, error
 	return max(1, added, deleted), nil
 }
 
-// diff is git diff with the working tree, with some more arguments. Without autoRefreshIndex git writes no index. It
-// then lists also files with another time alone, with zero lines.
-func (r Repository) diff(ctx context.Context, more ...string) ([]string, error) {
-	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
-	return slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff",
-		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"}, more), err
-}
-
 // Patch is how the directory b below dir differs from a, as git apply takes it.
 func Patch(ctx context.Context, dir string) (string, error) {
 	cmd := Command(ctx, dir, "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color",
@@ -330,14 +322,16 @@ type Hunk struct {
 var hunkHeader = input.Pattern(`^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // Hunks lists the lines that differ between a commit and the working tree, but for spaces and CR at their ends. A file
-// with another name has those that differ from the old one.
+// with another name has those that differ from the old one. Without autoRefreshIndex git writes no index.
 func (r Repository) Hunks(ctx context.Context, commit string) ([]Hunk, error) {
-	diff, err := r.diff(ctx, "--unified=0", "--inter-hunk-context=0", "--dst-prefix=b/", "--submodule=short",
-		"--find-renames", "--ignore-space-at-eol", "--end-of-options", commit, "--")
+	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
 	if err != nil {
 		return nil, err
 	}
-	text, err := r.Output(ctx, diff...)
+	text, err := r.Output(ctx, append(disable, "-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff",
+		"--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--unified=0",
+		"--inter-hunk-context=0", "--dst-prefix=b/", "--submodule=short", "--find-renames", "--ignore-space-at-eol",
+		"--end-of-options", commit, "--")...)
 	var out []Hunk
 	file, left := "", 0 // left is the number of lines until the hunk ends
 	for line := range strings.SplitSeq(text, "\n") {
