@@ -175,9 +175,7 @@ func (a Accept) write(dir string) (*Accepted, error) {
 		}
 		return entries, nil
 	})
-	for _, e := range entries {
-		out.Files = append(out.Files, e.File)
-	}
+	out.Files = measure.Map(entries, func(e baseline.Entry) string { return e.File })
 	out.Lines = a.lines(why, whole)
 	return out, err
 }
@@ -195,23 +193,16 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 		whole = len(scaled) > 0
 	}
 	if whole {
-		for i := range live {
-			e.Supersedes = append(e.Supersedes, live[i].ID)
-		}
+		e.Supersedes = measure.Map(live, func(o model.Session) string { return o.ID })
 		e.Accepted = false
 		return e
 	}
-	e.Accepted, e.Series = true, nil
-	for _, x := range s.Series {
-		if m.takes(x.Subject) {
-			e.Series = append(e.Series, x)
-		}
-	}
-	for i := range live {
-		for _, x := range live[i].Series {
-			ids := e.Replaces[x.Subject]
-			if (m.takes(x.Subject) || m.gone[x.Subject]) && !slices.Contains(ids, live[i].ID) {
-				e.Replaces[x.Subject] = append(ids, live[i].ID)
+	e.Accepted = true
+	e.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return !m.takes(x.Subject) })
+	for _, o := range live {
+		for x := range Subjects(o) {
+			if m.takes(x) || m.gone[x] {
+				e.Replaces[x] = append(e.Replaces[x], o.ID)
 			}
 		}
 	}

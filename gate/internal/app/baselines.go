@@ -222,11 +222,8 @@ func (b Baselines) Near(ctx context.Context, m *Live) Baselines {
 }
 
 // sessions are those of all baselines.
-func (b Baselines) sessions() (all []model.Session) {
-	for _, x := range b {
-		all = append(all, x.Sessions...)
-	}
-	return all
+func (b Baselines) sessions() []model.Session {
+	return slices.Concat(measure.Map(b, func(x Baseline) []model.Session { return x.Sessions })...)
 }
 
 // Profilers names what the baselines were measured with.

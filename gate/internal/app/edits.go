@@ -170,8 +170,7 @@ func leftAt(ctx context.Context, in git.Repository, commit, target, merge string
 		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	}
 	head := ask("rev-parse", "--verify", "--quiet", "HEAD")
-	if head != "" && head == merge &&
-		ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
+	if head != "" && head == merge && ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
 		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
 	}
 	if head == "" || target == "" {

@@ -49,7 +49,6 @@ var (
 // explanation is the explanation of a verdict that is decided. What it lacks is a warning.
 type explanation struct {
 	*Check
-	live   *Live
 	report *result.Report
 	base   *Build
 	ends   time.Time // zero for no limit
@@ -62,12 +61,12 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	if c.Explain == ExplainNever || c.Explain == "" || !c.Way().Timed || ctx.Err() != nil {
 		return r
 	}
-	x := &explanation{c, m, r, base, time.Time{}}
-	targets, kernels := why.Targets(r, c.Explain == ExplainAlways),
-		why.Slower(r.Findings, c.Explain == ExplainAlways, why.Dearest)
+	x := &explanation{c, r, base, time.Time{}}
+	always := c.Explain == ExplainAlways
+	targets, kernels := why.Targets(r, always), why.Slower(r.Findings, always, why.Dearest)
 	// the operation says more
 	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return r.Findings[i].Origin != nil })
-	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
+	row, rows := why.SlowestRow(r.Findings, always)
 	rows = rows && m.Way.Rows
 	if m.Way.Rows || !m.Way.Alone {
 		kernels = nil
@@ -162,7 +161,7 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		return err
 	}
 	x.begin("running once more to see from where that is called")
-	recorded, err := x.live.profiled(ctx, nil, true, dump)
+	recorded, err := x.Live.profiled(ctx, nil, true, dump)
 	if err != nil {
 		return err
 	}
@@ -172,7 +171,7 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		f := &r.Findings[i]
 		f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
 		if f.Origin == nil {
-			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.live.Head.Dir})
+			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.Live.Head.Dir})
 		}
 		found = found || f.Origin != nil
 	}
@@ -184,7 +183,7 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 
 // count counts the kernels that got slower, those of the base build too where there is one, and adds the causes.
 func (x *explanation) count(ctx context.Context, indices []int) error {
-	m, r, tool := x.live, x.report, tools.Counter.Tool()
+	m, r, tool := x.Live, x.report, tools.Counter.Tool()
 	if _, err := exec.LookPath(tool.Name); err != nil {
 		x.hint(fmt.Sprintf("install %s (%s) to see why a kernel got slower", tool.Product, tool.Name))
 		return nil
@@ -199,9 +198,7 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 		}
 		var kernels []string
 		for _, i := range indices {
-			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
-				kernels = append(kernels, short)
-			}
+			kernels = measure.Once(kernels, measure.ShortName(name(&r.Findings[i])))
 		}
 		kill := single(r.HeadSessions, kernels)
 		if err := x.affords(kill); err != nil {
@@ -231,7 +228,7 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 // affords is nil where the time left holds a run of the program, with short its part before the first GPU operation: no
 // run is shorter under a profiler.
 func (x *explanation) affords(short bool) error {
-	runs := x.live.spent
+	runs := x.Live.spent
 	least := time.Duration(runs.InRuns) / time.Duration(max(runs.Runs, 1))
 	if parts := insight.RunParts(model.Timed(x.report.HeadSessions)); short && len(parts) > 0 {
 		least = min(least, time.Duration(parts[0].Time))
@@ -266,12 +263,12 @@ func single(sessions []model.Session, names []string) bool {
 // where there is one.
 func (x *explanation) explainRow(ctx context.Context, i int) error {
 	f := &x.report.Findings[i]
-	arguments, err := filterOf(x.live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)
+	arguments, err := filterOf(x.Live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)
 	if err != nil {
 		return err
 	}
 	x.begin("running once more under the profiler to explain " + measure.Quote(f.Name))
-	live := x.live.Of(*x.live.Head.With(arguments)) // all runs execute the slower row
+	live := x.Live.Of(*x.Live.Head.With(arguments)) // all runs execute the slower row
 	recorded, err := live.profiled(ctx, x.base.With(arguments), false, false)
 	if err != nil {
 		return err
