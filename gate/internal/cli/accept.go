@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -89,9 +88,8 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report, error) {
 	if len(r.Workloads) == 0 && r.Workload == "" {
 		if len(workloads) != 1 || new(thresholds.Workload).Set("name", workloads[0], "") != nil {
-			return nil,
-				usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into " +
-					"with --workload NAME")
+			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it " +
+				"goes into with --workload NAME")
 		}
 		r.Append(result.Addition{Workload: workloads[0]})
 		return []*result.Report{r}, nil
@@ -112,19 +110,18 @@ func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report,
 			out = append(out, w)
 		}
 	}
+	of := strings.Join(all, ", ")
 	switch {
 	case len(out) > 0:
 		return out, nil
 	case len(workloads) > 0:
-		return nil, usageError("the report is not about workload %q; %sit is about %s",
-			workloads.String(), meant("", workloads[0], all), strings.Join(all, ", "))
-	}
-	if improved {
-		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
-			strings.Join(all, ", "))
+		return nil, usageError("the report is not about workload %q; %sit is about %s", workloads.String(),
+			meant("", workloads[0], all), of)
+	case improved:
+		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)", of)
 	}
 	return nil, usageError("no workload of the report has a change to accept: name those wanted with --workload (%s)",
-		strings.Join(all, ", "))
+		of)
 }
 
 func commandWord(file string) string {

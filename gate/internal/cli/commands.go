@@ -13,13 +13,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/manual"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"

@@ -91,9 +91,8 @@ func examineRepository(ctx context.Context, v *doctorOptions, models []string) (
 				b.Sessions[0].GPU))
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
-			out.Add(doctor.Note, what,
-				fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
-					"nsgate record writes one beside it", model.Models(models)))
+			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with "+
+				"before nsgate record writes one beside it", model.Models(models)))
 		}
 	}
 	if warning := app.Uncommitted(ctx, dirs); warning != "" {

@@ -196,9 +196,7 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 	if w.Timeout == 0 {
 		own.Timeout = j.Baselines.Timeout()
 	}
-	for _, o := range w.Outputs {
-		own.Outputs = append(own.Outputs, o.Output)
-	}
+	own.Outputs = measure.Map(w.Outputs, func(o thresholds.Output) measure.Output { return o.Output })
 	if own.Starts, err = starts(w, j.Policy); err != nil {
 		return err
 	}
@@ -256,9 +254,8 @@ func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 	case w.Starts == 0 && (cpus < fewCPUs || at >= 0 || len(w.Outputs) > 0):
 		return 1, nil
 	case at >= 0:
-		return 0,
-			usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
-				"it: leave out one of them", w.Places["starts"], p.Rules[at].Where)
+		return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is "+
+			"for it: leave out one of them", w.Places["starts"], p.Rules[at].Where)
 	case w.Starts == 0:
 		return cpus / 2, nil
 	}
@@ -331,9 +328,8 @@ func (v *running) gather(j *job) (dir string, err error) {
 	case j.Way().Counts:
 		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
 	case v.keepProfiles != "":
-		return "",
-			usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
-				"keeps their exports")
+		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank " +
+			"--gather keeps their exports")
 	case v.gpuMetrics:
 		return "", usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
 	}

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report"

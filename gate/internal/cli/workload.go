@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
