@@ -74,10 +74,8 @@ type Finding struct {
 
 // String is the finding in one line, without its reason.
 func (f Finding) String() string {
-	change := measure.Change(f.Change)
-	if interval := measure.ChangeInterval(f.Change, f.Low, f.High); interval != "" {
-		change += " (" + interval + ")"
-	}
+	interval := measure.ChangeInterval(f.Change, f.Low, f.High)
+	change := measure.Change(f.Change) + result.Given(interval, " (", interval, ")")
 	return fmt.Sprintf("%s %s %s → %s %s: %s", f.Subject, f.Metric, measure.Quantity(f.Baseline, f.Unit),
 		measure.Quantity(f.Head, f.Unit), change, f.Outcome)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Scope is the kind of a subject.
@@ -141,10 +142,7 @@ func costed(series []model.Series) error {
 
 // called is a subject in a message.
 func called(scope Scope, name string) string {
-	if name == "" {
-		return string(scope)
-	}
-	return string(scope) + " " + measure.Quote(name)
+	return string(scope) + result.Given(name, " ", measure.Quote(name))
 }
 
 // kindOf is the index of profiled and unprofiled runs.

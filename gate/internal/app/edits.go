@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Review is a change under review.
@@ -134,12 +135,9 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 	if len(lacking) == 0 {
 		return ""
 	}
-	way := "commit it"
-	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
-		way += " with git add -f, because git ignores it (" + rule + ")"
-	}
+	rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv"))
 	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") +
-		"; " + way
+		"; commit it" + result.Given(rule, " with git add -f, because git ignores it (", rule, ")")
 }
 
 // linked is the first part of a path below root that is a symbolic link, "" for none.

@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -183,16 +184,11 @@ func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 	if driver != "" && newest.Driver != "" && driver != newest.Driver {
 		driver += " (other)"
 	}
-	what, why := s.What, s.Reason
-	if s.Anchor != "" {
-		what += ", anchor"
-		if s.Anchor != "yes" {
-			what += " " + s.Anchor
-		}
+	what := s.What + result.Given(s.Anchor, ", anchor ", s.Anchor)
+	if s.Anchor == "yes" {
+		what = s.What + ", anchor"
 	}
-	if s.Removes != "" {
-		why += " (removes " + s.Removes + ")"
-	}
+	why := s.Reason + result.Given(s.Removes, " (removes ", s.Removes, ")")
 	state := s.State
 	if s.Unmeasured > 0 {
 		state += ", unmeasured merge"

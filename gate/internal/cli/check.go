@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -430,10 +429,9 @@ func (v *checkOptions) baselined(c *app.Check, j *job) error {
 		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record "+
 			"one of times with nsgate record", j.Workload, j.Root, c.Baselines.Profilers())
 	}
-	others := ""
-	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
-		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
-	}
+	have := app.WorkloadsIn(j.Root)
+	list := strings.Join(have, ", ")
+	others := result.Given(list, meant("--workload ", j.Workload, have), "it has ", list, "; ")
 	if v.against == last {
 		return usageError("--against: the last report has nothing of workload %q; %snsgate check --workload %[1]s "+
 			"--save NAME keeps a measurement", j.Workload, others)

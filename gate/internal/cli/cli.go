@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,13 +39,10 @@ func Main(parent context.Context, args []string, s Streams) int {
 	root.SetArgs(args)
 	root.SetContext(e.ctx)
 	_, err := root.ExecuteC()
-	if err == nil {
-		err = e.failed
-	}
 	if doubt := confine.Doubt(); doubt != "" {
 		fmt.Fprintln(e.Err, "nsgate:", doubt)
 	}
-	return e.code(err)
+	return e.code(cmp.Or(err, e.failed))
 }
 
 // listen ends the context of the command at the first signal, until stop is called.

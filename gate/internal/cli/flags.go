@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
@@ -352,10 +353,7 @@ func (word) Type() string { return "string" }
 // meant is "did you mean --threshold? ", "" where nothing known is near.
 func meant(mark, word string, known []string) string {
 	near := measure.Nearest(word, known)
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %s%s? ", mark, near)
+	return result.Given(near, "did you mean ", mark, near, "? ")
 }
 
 type runPlan struct{ thresholds.Runs }

@@ -295,8 +295,5 @@ func stranger(name string) (uid int, err error) {
 }
 
 func baselineRoot(given, policy string) string {
-	if given != "" {
-		return given
-	}
-	return filepath.Join(filepath.Dir(policy), app.DefaultRoot)
+	return cmp.Or(given, filepath.Join(filepath.Dir(policy), app.DefaultRoot))
 }

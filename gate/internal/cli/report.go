@@ -70,18 +70,15 @@ func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
-	v.resume(e, r, args, x.saved)
+	v.resume(e, r, x.saved)
 	if v.opens {
 		return v.open(e, r, x)
 	}
 	return v.publish(e, &v.judging, r, x)
 }
 
-func (v *reportOptions) resume(e *env, r *result.Report, args arguments, saved bool) {
-	file := ""
-	if len(args.own) > 0 {
-		file = args.own[0]
-	}
+func (v *reportOptions) resume(e *env, r *result.Report, saved bool) {
+	file := strings.Join(e.args.own, "") // "" for the last report
 	for _, w := range r.Each() {
 		if len(w.HeadSessions) > 0 {
 			offerAccept(w, file, &v.reported, saved, len(r.Workloads)+len(v.workload) > 0)

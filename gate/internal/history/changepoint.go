@@ -262,12 +262,10 @@ func merge(series []float64, at []int, p float64) []changePoint {
 
 // within is the variance of a series within the parts between change points.
 func within(series []float64, at []int) (v stats.Variance) {
-	for i, start := range append([]int{0}, at...) {
-		end := len(series)
-		if i < len(at) {
-			end = at[i]
-		}
+	start := 0
+	for _, end := range append(slices.Clone(at), len(series)) {
 		v = stats.Pool(v, stats.SampleVariance(series[start:end]))
+		start = end
 	}
 	return v
 }
