@@ -63,8 +63,7 @@ type Finding struct {
 	Unit    string // of Baseline and Head: "ns", "B", "count"
 	// Baseline and Head are the values that are judged, NaN where a side has none.
 	Baseline, Head float64
-	// Change is Head/Baseline - 1, NaN where a side has no value. Low and High are the ends of its 90 % interval, NaN
-	// where there is none.
+	// Change is Head/Baseline - 1, Low and High are the ends of its 90 % interval; NaN where there is none.
 	Change, Low, High float64
 	Outcome           Outcome
 	// Fails is true where the finding fails the gate: it is Slower, and neither policy nor cost excuses it.
@@ -150,9 +149,8 @@ type Recording struct{ recorded profile.Recording }
 // Add adds the runs of another recording of the same workload.
 func (r *Recording) Add(o *Recording) { r.recorded.Add(&o.recorded) }
 
-// ReadBaseline reads the sessions of a baseline that are in effect; dir holds its files, such as
-// ".nsgate/WORKLOAD/GPU". Where there are none the error is [io/fs.ErrNotExist]; every other error names the
-// line of a file.
+// ReadBaseline reads the sessions in effect of a baseline, whose files are in dir, such as ".nsgate/WORKLOAD/GPU".
+// Where there are none the error is [io/fs.ErrNotExist]; every other error names the line of a file.
 func ReadBaseline(dir string) (*Recording, error) {
 	sessions, err := baseline.Read(dir)
 	if err != nil {

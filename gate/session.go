@@ -42,8 +42,7 @@ func (s Subject) String() string {
 // Host is the machine of a session. Empty fields are unknown.
 type Host struct {
 	GPU string // model, as its driver names it; sessions of unlike models are not compared
-	// UUID is that of the GPU; a hash of it is kept. Sessions of one GPU within an hour have no error term between
-	// hosts.
+	// UUID is that of the GPU; a hash is kept. Sessions of one GPU within an hour have no error term between hosts.
 	UUID         string
 	CPU          string // model
 	Driver, CUDA string // versions
@@ -121,8 +120,7 @@ func NewSession(host Host, runs []Run, series []Series) (*Recording, error) {
 	return &Recording{profile.Recording{Finished: []model.Session{s}}}, nil
 }
 
-// costed gives an error where the first of sorted series is the time of a launch of a kernel without a total: a
-// slowdown of unknown cost fails no gate.
+// costed is an error where the first of sorted series is a kernel's time without a total: unknown cost fails no gate.
 func costed(series []model.Series) error {
 	x := &series[0]
 	if x.Metric.Name != measure.Time.Name {

@@ -40,8 +40,7 @@ type Accept struct {
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
-	// Improved accepts what is faster, and what is slower and forgiven for it, of a report that passes. It takes an
-	// Accept from [Accept.Again].
+	// Improved accepts what is faster, and slower parts forgiven for it, of a report that passes, after [Accept.Again].
 	Improved bool
 
 	claim   *result.Report // of the file whose sessions were judged again, nil where that was not done

@@ -40,8 +40,7 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 		Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
-// Again judges a saved report again under a policy: its sessions by the baseline as it was then. It is an error where
-// that is gone.
+// Again judges a saved report again under a policy, by the baseline as it was then; an error where that is gone.
 func Again(ctx context.Context, said *result.Report, policy *thresholds.Resolved) (*result.Report, error) {
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)

@@ -149,8 +149,7 @@ func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 // mostStoredKernels bounds the device code in a baseline file, about 100 bytes a kernel.
 const mostStoredKernels = 20_000
 
-// attach notes the device code and the inputs in sessions that were measured with them. A session of a saved report
-// keeps those of its own build.
+// attach notes device code and inputs in sessions measured with them; one of a saved report keeps those of its build.
 func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	kernels, err := c.read(ctx)
 	inputs := c.Inputs.stored(c.Dir)
@@ -202,8 +201,7 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	}
 }
 
-// lines are the line tables of the head's device code and the working tree beside the commit of the baseline, each with
-// why it is not known.
+// lines are the line tables of the head and the tree beside the baseline's commit, each with why it is not known.
 type lines struct {
 	read    *DeviceCode
 	err     error

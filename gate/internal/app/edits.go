@@ -178,8 +178,7 @@ func leftAt(ctx context.Context, in git.Repository, commit, target, merge string
 	return base
 }
 
-// Placed is a directory as reports have it: relative to the repository, outside of one to the working directory, and
-// absolute where it lies in neither.
+// Placed is a directory as reports have it: relative to the repository, else to the working directory, else absolute.
 func Placed(dir string) string {
 	if dir == "" {
 		return ""

@@ -225,8 +225,7 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 	return nil
 }
 
-// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation: no
-// run is shorter under a profiler.
+// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation.
 func (x *explanation) affords(short bool) error {
 	runs := x.Live.spent
 	least := time.Duration(runs.InRuns) / time.Duration(max(runs.Runs, 1))
@@ -246,8 +245,7 @@ func (t tooLong) Error() string {
 	return "a run takes " + result.Seconds(result.Number(t)) + ", more than is left of the time for explanations"
 }
 
-// single reports whether each name is that of one kernel at most, whatever its geometry: the first launch is of it
-// then.
+// single reports whether each name is of one kernel at most, whatever its geometry: then the first launch is of it.
 func single(sessions []model.Session, names []string) bool {
 	found := map[string]int{}
 	for x := range Subjects(sessions[len(sessions)-1]) {
@@ -259,8 +257,7 @@ func single(sessions []model.Session, names []string) bool {
 	return !slices.ContainsFunc(names, several)
 }
 
-// explainRow explains the slowest row of the benchmark files by one profiled run of the head, and one of the base build
-// where there is one.
+// explainRow explains the slowest row of benchmark files by one profiled run of the head, and of the base build if any.
 func (x *explanation) explainRow(ctx context.Context, i int) error {
 	f := &x.report.Findings[i]
 	arguments, err := filterOf(x.Live.Filter, x.report.Head.Environment.Tool, x.executed(f)...)

@@ -48,8 +48,7 @@ func perJob(variable string) bool {
 	return changes
 }
 
-// variables are those of an environment, in lines NAME=VALUE, without those of [perJob] and names that are no
-// identifiers, which dash does not pass on.
+// variables are those of an environment (NAME=VALUE) without [perJob] and names that dash does not pass on.
 func variables(environment []string) map[string]string {
 	out := map[string]string{}
 	for _, v := range environment {
@@ -78,8 +77,7 @@ func inherited() (map[string]string, error) {
 // mostPrints bounds the names of settings in a baseline, in bytes; a longer list is left out.
 const mostPrints = 16 << 10
 
-// prints are the names of settings, each with 16 bits of the hash of its value: enough to say which of them changed,
-// and too little to find a value by.
+// prints are names of settings with 16 bits of the hash of each value: they tell what changed, and no value.
 func prints(of map[string]string) string {
 	list := url.Values{}
 	for name, value := range of {
@@ -92,8 +90,7 @@ func prints(of map[string]string) string {
 	return ""
 }
 
-// changedPrints names the settings that differ between two lists of [prints], ": A, B", or "" where a list is not
-// known.
+// changedPrints names the settings that differ between two lists of [prints], ": A, B"; "" where one is not known.
 func changedPrints(a, b string) string {
 	base, err1 := url.ParseQuery(a)
 	head, err2 := url.ParseQuery(b)

@@ -126,8 +126,7 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 }
 
 // hosts are the variables of CI hosts that tell a job of the default branch: its branch, the default one, its commit,
-// how it was started, and the starts that check out a commit of that branch. Others run in its name with code of
-// anybody.
+// its start, and the starts that check out a commit of that branch: others run code of anybody in its name.
 var hosts = []struct {
 	branch, standard, commit, start string
 	starts                          []string
@@ -139,9 +138,8 @@ var hosts = []struct {
 	{"GITHUB_REF", "", "GITHUB_SHA", "GITHUB_EVENT_NAME", []string{"push", "schedule", "workflow_dispatch"}},
 }
 
-// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, ""
-// elsewhere. The error is that of a checkout whose commit is not the job's or does not hold the files that are
-// measured.
+// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, else "".
+// The error: the checkout is of another commit than the job's, or does not hold the files that are measured.
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
 	for _, host := range hosts {
 		branch, standard, start := getenv(host.branch), getenv(host.standard), getenv(host.start)

@@ -135,9 +135,8 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	return out
 }
 
-// Scrub writes the sessions of a recording, in the form of a baseline, to a directory that holds none yet. That form
-// has the names of kernels and ranges, and no environment, command line, path or host name. Errors may be a
-// *model.Refusal.
+// Scrub writes the sessions of a recording as a baseline to a directory that holds none yet: names of kernels and
+// ranges, and no environment, command line, path or host name. Errors may be a *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
 	_, sessions, err := opened(ctx, tools, rule, path)
 	if err != nil {

@@ -270,8 +270,7 @@ func fresh(s model.Session) baseline.Entry {
 	return baseline.Entry{Session: s}
 }
 
-// Keep makes what a report measured the local baseline of a name, in place of that of the same workload and GPU, and
-// counts the workloads that were measured.
+// Keep makes what a report measured the local baseline of a name, by workload and GPU, and counts the workloads.
 func Keep(name string, r *result.Report) (kept int, err error) {
 	root, err := KeptRoot(name)
 	for _, w := range r.Each() {

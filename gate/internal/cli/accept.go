@@ -199,8 +199,7 @@ func kept(r *result.Report) string {
 	return ""
 }
 
-// reportFile is the file of the report in a command: the JSON that the call writes, else the report that it read, ""
-// for none.
+// reportFile is the report's file in a command: the JSON that the call writes, else the report read, "" for none.
 func (v *reported) reportFile(read string) string {
 	for _, f := range slices.Backward(v.files) {
 		if f.format == "json" && !special(f.name) {

@@ -58,8 +58,7 @@ func (e *env) listen(parent context.Context) (stop func()) {
 			first = interrupted{(<-signals).(syscall.Signal)}
 		}
 		cancel(first)
-		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears
-		// up.
+		// The second signal ends this process at once; the guard of a private directory then clears up.
 		signal.Stop(signals)
 		select {
 		case s := <-signals: // it came before that

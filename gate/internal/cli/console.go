@@ -361,8 +361,7 @@ func (p *progress) done() {
 	p.section = ""
 }
 
-// showOutput prints what a workload printed, which is untrusted: without control characters, and inside a block in
-// which GitHub takes no commands.
+// showOutput prints a workload's untrusted output without control characters, where GitHub takes no commands.
 func (e *env) showOutput(title, text string) {
 	if strings.TrimSpace(text) == "" {
 		fmt.Fprintf(e.Err, "nsgate: no %s\n", title)

@@ -25,9 +25,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// options are those of one command, which runs with them: fields with the tag flag:"NAME", in groups that several
-// commands share. A field with the further word "single" takes one value, the tag words lists the only values, and
-// default is the usual one.
+// options are those of one command, which runs with them: fields with the tag flag:"NAME", also in groups that commands
+// share. "single" behind the name takes one value, the tag words lists the only values, and default is the usual one.
 type options interface {
 	line() *given
 	run(ctx context.Context, e *env, args arguments) error
@@ -358,8 +357,7 @@ func meant(mark, word string, known []string) string {
 
 type runPlan struct{ thresholds.Runs }
 
-// checkRuns are the default runs of a check. An unchanged program takes 3.0 to 4.2 on average; changes are found as
-// often as with 5 (limits.md).
+// checkRuns are the usual runs of a check: 3.0 to 4.2 without a change, and changes are found as with 5 (limits.md).
 var checkRuns = thresholds.Runs{First: 3, Most: 5}
 
 // Set reads "5" or "5..12".

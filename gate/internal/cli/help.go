@@ -65,8 +65,7 @@ var lists = map[string]func() string{
 	},
 }
 
-// overview is the help of nsgate alone. A line such as "start: demo init" of its text lists commands with their
-// summaries, "rare: …" without.
+// overview is the help of nsgate alone. A line "start: demo init" lists commands with summaries, "rare: …" without.
 func overview(root *cobra.Command, e *env) string {
 	var b strings.Builder
 	for line := range strings.Lines(helpText("nsgate")) {
@@ -142,8 +141,7 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = input.Pattern(` +\n`)
 
-// reflow breaks paragraphs and lists to a width. Indented lines, such as examples, stay; the text of an indented line
-// after a tab is broken below itself.
+// reflow breaks paragraphs and lists to a width. Indented lines stay, but a text after a tab is broken below itself.
 func reflow(text string, width int) string {
 	var out, words []string
 	flush := func() {

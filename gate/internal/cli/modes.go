@@ -14,8 +14,7 @@ import (
 )
 
 // acting is where a flag acts, in brackets behind its name in help/flags.txt: always, or in some of the modes below.
-// +FLAG is another flag that it needs (one of several), -FLAG one beside which it does nothing, and plan says that
-// --dry-run shows it.
+// +FLAG is one of the flags that it needs, -FLAG one beside which it does nothing; with plan --dry-run shows it.
 type acting string
 
 // modes are the ways to call a command, with what to do about a flag that does nothing there.
@@ -114,8 +113,7 @@ type planned interface {
 	Commands(context.Context) []string
 }
 
-// shown prints the commands of plans in a dry run, each under its name where there are several, and reports whether
-// this is one.
+// shown prints the commands of plans, each named where there are several, and reports whether this is a dry run.
 func shown[P planned](ctx context.Context, e *env, t *trial, several bool, plans ...P) (dry bool, err error) {
 	if !t.dryRun {
 		return false, nil

@@ -336,8 +336,7 @@ func offered(r *result.Report) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return app.Changed(w) || w.Measured != nil })
 }
 
-// patchOf is the patch of the baselines that accept would make. again is nil, or the policy to judge a report file
-// again.
+// patchOf is the patch of the baselines that accept would make. again, if not nil, is the policy for a report file.
 func (v *reported) patchOf(e *env, r *result.Report, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {

@@ -44,8 +44,7 @@ func (v *policyOptions) run(_ context.Context, e *env, args arguments) error {
 	return &exit{code: code}
 }
 
-// showPolicy prints the settings of a file, or all that hold, with the place that each comes from, those of a workload
-// or rule under its name.
+// showPolicy prints the settings of a file, or all, with the place of each, those of a workload or rule under its name.
 func (v *policyOptions) showPolicy(e *env) error {
 	p, err := v.load()
 	if err != nil {
@@ -192,8 +191,7 @@ func (v *judging) load() (*thresholds.Policy, error) {
 	return &laid, v.lay(limitNames, laid.Set)
 }
 
-// resolved is the policy for a workload, and notes what flags and variables loosen in it. A flag may loosen defaults in
-// silence.
+// resolved is the policy for a workload. It notes what flags and variables loosen, except flags that loosen defaults.
 func (v *judging) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
 	v.loosened(r, v.file.For(workload), nil)

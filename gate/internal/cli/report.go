@@ -306,8 +306,7 @@ func writable(name string) error {
 	return unwritten(name, output.Possible(filepath.Dir(name)))
 }
 
-// overwrites refuses a file to be written that the call reads: an argument, the policy, a filter, or a recording or
-// session in one of its directories.
+// overwrites refuses a file that the call reads: an argument, policy or filter, a recording or session of a directory.
 func (v *reported) overwrites(e *env, g *given, name string) error {
 	flag := func(name string) string { return cmp.Or(g.fs.Lookup(name), g.fs.Lookup("help")).Value.String() }
 	policy := cmp.Or(flag("policy"), findUp(policyFile))

@@ -80,8 +80,7 @@ func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) err
 	}
 }
 
-// prepare sets the checks of a round, with the first round as the baseline of workloads that have none, and gives the
-// files to watch.
+// prepare sets the checks of a round, with the first round as a missing baseline, and gives the files to watch.
 func (v *checkOptions) prepare(ctx context.Context, e *env, checks []*app.Check, first map[string]bool, tell bool) (
 	programs, files []string) {
 	for _, c := range checks {

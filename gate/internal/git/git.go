@@ -149,8 +149,7 @@ var checkouts = []struct{ running, dir string }{
 	{"bamboo_buildKey", "bamboo_build_working_directory"},
 }
 
-// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container it may be
-// another user's.
+// exempt lets git read the repository around dir where it is exactly a CI job's checkout, which may be another user's.
 func exempt(dir string) []string {
 	top := Top(dir)
 	here, err := os.Stat(top)

@@ -54,9 +54,8 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
 }
 
-// Genuine reads a commit, and the directories and files of it that lead to some names or lie below them, by their
-// hashes. It is an error where one is another object than its hash says: git does not compare them, and whoever writes
-// to the repository can replace one.
+// Genuine reads a commit and its directories and files that lead to names or lie below them, by their hashes. An object
+// other than its hash says is an error: git does not compare them, and whoever writes there can replace one.
 func (r Repository) Genuine(ctx context.Context, commit string, files ...string) (map[string]string, error) {
 	entries, err := r.tree(ctx, commit, files...)
 	names := []string{commit + "^{commit}", commit + "^{tree}"}
@@ -83,8 +82,7 @@ git init --quiet --bare --template= "--object-format=$format" "$dir"
 "$@" rev-list "$a" "$b" | "$@" pack-objects --quiet --stdout | git "--git-dir=$dir" index-pack --stdin >/dev/null
 git "--git-dir=$dir" merge-base "$a" "$b"`
 
-// MergeBase is the commit where two others part, by their full names. It is an error where an object of their history
-// is another one than its name says.
+// MergeBase is the commit where two others part, by full names; an error where an object is not what its name says.
 func (r Repository) MergeBase(ctx context.Context, a, b string) (base string, err error) {
 	format := "sha1"
 	if len(a) > 2*sha1.Size {
@@ -133,8 +131,7 @@ type File struct {
 	Text []byte
 }
 
-// Files reads the regular files of a directory of a commit, as they are stored: no filter and no line end is applied.
-// dir is relative to the current directory.
+// Files reads the regular files of a commit's directory, relative to the current one, as stored: no filter is applied.
 func Files(ctx context.Context, commit, dir string) (files []File, err error) {
 	r, err := Open(ctx, Top(""))
 	if err != nil {

@@ -18,8 +18,7 @@ const (
 	// values (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
 	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
 	// lasting is the number of values from which on a level is known: two such levels that are known standard errors
-	// apart differ where the change exceeds that quantile overNights times, and the spread of the values beside it
-	// overValues times.
+	// apart differ where the change exceeds that quantile overNights times, and the spread beside it overValues times.
 	lasting, known, overNights, overValues = 8, 7, 1.7, 1.2
 )
 
@@ -85,8 +84,7 @@ func divide(series []float64, p float64) []int {
 	return cuts
 }
 
-// sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the
-// first i and j.
+// sums are distances between values of a series, added up over rectangles: sums[i][j] over the first i and j.
 type sums [][]float64
 
 func distances(series []float64) sums {
@@ -105,8 +103,7 @@ func distances(series []float64) sums {
 
 func (s sums) between(a, b, c, d int) float64 { return s[b][d] - s[a][d] - s[b][c] + s[a][c] }
 
-// widest is the place in a range that divides it, or a beginning of it, into the parts that differ most, and by how
-// much; -1 for a range of one value.
+// widest is the cut of a range, or of a beginning of it, into the most different parts, and by how much; -1 for none.
 func (s sums) widest(start, end int) (best float64, at int) {
 	best, at = math.Inf(-1), -1
 	for cut := start + 1; cut < end; cut++ {

@@ -127,16 +127,14 @@ func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
 	}
 }
 
-// trended reports whether a number is followed: the program's outputs, step and GPU time, the rows of benchmarks, and
-// the total times of kernels.
+// trended reports whether a number is followed: outputs, step and GPU time, rows of benchmarks, totals of kernels.
 func trended(s measure.Subject, metric string) bool {
 	m := measure.Metric{Name: metric}
 	followed := []measure.Scope{measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeKernel}
 	return m.Followed() && (s == measure.Workload || slices.Contains(followed, s.Scope))
 }
 
-// NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another
-// step than the last are left out.
+// NewHistory orders moments of a workload on one model of GPU, without those of another step, and makes their trends.
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)

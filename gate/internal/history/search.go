@@ -119,8 +119,7 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit to read next: the middle one within the largest change between commits that are no neighbours; ok
-// where one is left.
+// Next is the middle commit within the largest change between commits that are no neighbours; ok where one is left.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {

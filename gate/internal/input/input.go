@@ -26,8 +26,7 @@ var ErrNoFile = errors.New("is not a regular file; put the file itself there")
 // ErrLarge is the error of a file above the bound of its reader.
 var ErrLarge = errors.New("is larger than")
 
-// Open opens a regular file, else the error is [ErrNoFile]; a pipe is not waited for, nor a file that the system makes,
-// as /proc/kmsg.
+// Open opens a regular file, else the error is [ErrNoFile]; it waits for no pipe or file of the system (/proc/kmsg).
 func Open(name string) (*os.File, error) {
 	return regular(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
@@ -48,8 +47,7 @@ func regular(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// OpenOwn is [Open] for a file in a directory that other users may write: a link is an error. Its owner is to be
-// asked of the open file.
+// OpenOwn is [Open] for directories that others may write: a link is an error. Ask the open file for its owner.
 func OpenOwn(name string) (*os.File, error) {
 	f, err := Open(name)
 	if err != nil {
@@ -94,8 +92,7 @@ func Read(name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// ReadWithin is [Read] of a file of a directory, into the memory of a buffer: a link that leads out of the directory is
-// an error.
+// ReadWithin is [Read] of a directory's file into the memory of a buffer; a link out of the directory is an error.
 func ReadWithin(buffer *bytes.Buffer, dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -178,8 +175,7 @@ func all(text *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Pattern is a regular expression that is compiled at its first use: a command reads one format, and most start no
-// reader.
+// Pattern is a regular expression compiled at its first use: a command reads one format, and most start no reader.
 func Pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -11,8 +11,7 @@ import (
 // mostEntries bounds the directory entries that one search looks at.
 const mostEntries = 100_000
 
-// Search finds files by patterns below directories, and counts the directory entries that it looks at. The zero value
-// is ready.
+// Search finds files by patterns below directories and counts the entries that it looks at. The zero value is ready.
 type Search struct{ seen int }
 
 // Count adds directory entries to those that were looked at.

@@ -15,10 +15,9 @@ import (
 // Partial ends the names of files that are not whole yet; their names begin with a dot.
 const Partial = ".tmp"
 
-// Whole writes a file that is there whole, or not at all, whatever stood there before: it is written without a name,
-// flushed, and linked to its place, so that nothing is left where this process is killed. What stood there is replaced
-// by a rename. Where the file system has no files without names, it is written beside its place. Where name is a link,
-// the link is replaced.
+// Whole writes a file that is there whole, or not at all: it is written without a name, flushed, and linked to its
+// place, so that nothing is left where this process is killed. What stood there, a link too, is replaced by a rename.
+// Where the file system has no files without names, it is written beside its place.
 func Whole(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	f, err := unnamed(dir)
@@ -44,8 +43,7 @@ func Whole(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	// The name is durable once the directory is. Not every file system can do that, and none needs it for the file to
-	// be whole.
+	// The name is durable once the directory is. Not every file system can do that, and a whole file does not need it.
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()
 		d.Close()
@@ -106,8 +104,7 @@ func New(name string) (*os.File, error) {
 // Log opens a file of a private directory for lines that several processes append and read.
 func Log(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0) }
 
-// Special opens a pipe or device, such as /dev/stdout, that the user named. It is an error where a file or nothing is
-// there, and a pipe that nothing reads.
+// Special opens a pipe or device that a user named (/dev/stdout). A file, nothing and a pipe without reader are errors.
 func Special(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 }

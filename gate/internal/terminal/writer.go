@@ -76,8 +76,7 @@ func (r raw) Write(p []byte) (int, error) {
 
 func (s *stream) newLine() { s.start, s.colon, s.hashes = true, false, 0 }
 
-// Columns is the width of the terminal that the writer writes to, 0 where it is none; 100 where the terminal does not
-// know it.
+// Columns is the width of the terminal that is written to: 0 where it is none, 100 where it does not know.
 func (w *Writer) Columns() int {
 	if file, ok := w.s.to.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
@@ -234,8 +233,7 @@ func toASCII(r rune) string {
 	return string(r)
 }
 
-// ASCII is a text as the [Writer] writes it where the locale is C, but for "…", which stays one column wide, and for
-// no-break spaces.
+// ASCII is a text as the [Writer] writes it where the locale is C, but for no-break spaces and "…", one column wide.
 func ASCII(s string) string {
 	var b strings.Builder
 	for _, r := range ellipses.Replace(s) {
