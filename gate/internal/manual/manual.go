@@ -160,11 +160,9 @@ func Explain(word string) (found []Entry) {
 	if len(found) > 0 {
 		return found
 	}
-	for _, t := range Topics() {
-		for _, e := range entries(t) {
-			if names(e) {
-				found = append(found, e)
-			}
+	for _, e := range tables() {
+		if names(e) {
+			found = append(found, e)
 		}
 	}
 	return found
@@ -173,11 +171,7 @@ func Explain(word string) (found []Entry) {
 // Words lists the words that [Explain] knows.
 func Words() (list []string) {
 	list = measure.Map(measure.Metrics, func(m measure.Metric) string { return m.Name })
-	all := slices.Clone(glossary())
-	for _, t := range Topics() {
-		all = append(all, entries(t)...)
-	}
-	for _, e := range all {
+	for _, e := range append(tables(), glossary()...) {
 		for w := range strings.SplitSeq(e.Word, ",") {
 			list = append(list, strings.TrimSpace(Unmarked(w)))
 		}
@@ -200,9 +194,8 @@ func metric(m measure.Metric) Entry {
 			judges = "reported; fails where a rule names it"
 		}
 	}
-	drift := slices.ContainsFunc(m.Kinds(), m.Drifts)
 	keys := "max, floor, at_most, at_least, severity"
-	if drift {
+	if slices.ContainsFunc(m.Kinds(), m.Drifts) {
 		keys += ", drift"
 	}
 	if m.Better == measure.Neither {
@@ -217,29 +210,31 @@ func metric(m measure.Metric) Entry {
 // metrics is the topic with the table of metrics.
 const metrics = "policy"
 
-// entries are the rows of the tables of a page, without their headings.
-func entries(t Topic) (out []Entry) {
-	var heading []string
-	for line := range bytes.Lines(t.Text) {
-		if !bytes.HasPrefix(line, []byte("|")) {
-			heading = nil
-			continue
-		}
-		cells := Cells(string(line))
-		switch {
-		case heading == nil:
-			heading = cells
-			continue
-		case Ruled(cells) || cells[0] == "":
-			continue
-		}
-		e := Entry{Topic: t.Name, Word: cells[0]}
-		for i, cell := range cells[1:] {
-			if cell != "" && i+1 < len(heading) {
-				e.Cells = append(e.Cells, Cell{heading[i+1], Unmarked(cell)})
+// tables are the rows of the tables of all pages, without their headings.
+func tables() (out []Entry) {
+	for _, t := range Topics() {
+		var heading []string
+		for line := range bytes.Lines(t.Text) {
+			if !bytes.HasPrefix(line, []byte("|")) {
+				heading = nil
+				continue
 			}
+			cells := Cells(string(line))
+			switch {
+			case heading == nil:
+				heading = cells
+				continue
+			case Ruled(cells) || cells[0] == "":
+				continue
+			}
+			e := Entry{Topic: t.Name, Word: cells[0]}
+			for i, cell := range cells[1:] {
+				if cell != "" && i+1 < len(heading) {
+					e.Cells = append(e.Cells, Cell{heading[i+1], Unmarked(cell)})
+				}
+			}
+			out = append(out, e)
 		}
-		out = append(out, e)
 	}
 	return out
 }
