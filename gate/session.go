@@ -95,12 +95,14 @@ func NewSession(host Host, runs []Run, series []Series) (*Recording, error) {
 		s.Runs = append(s.Runs, model.Run{Unprofiled: r.Unprofiled, Steady: true, Start: r.Start})
 	}
 	var measured [2]bool
+	totals := map[measure.Subject]bool{} // of kernels whose cost of a run is known
 	for _, x := range series {
 		out, err := x.model(numbers)
 		if err != nil {
 			return nil, err
 		}
 		measured[kindOf(out.Metric.Unprofiled())] = true
+		totals[out.Subject] = totals[out.Subject] || out.Metric.Name == measure.Total.Name
 		s.Series = append(s.Series, out)
 	}
 	for kind, some := range measured {
@@ -109,33 +111,16 @@ func NewSession(host Host, runs []Run, series []Series) (*Recording, error) {
 		}
 	}
 	s.SortSeries()
-	for i := range s.Series {
-		if err := costed(s.Series[i:]); err != nil {
-			return nil, err
+	for _, x := range s.Series { // a slowdown of unknown cost fails no gate
+		if x.Metric.Name == measure.Time.Name && !totals[x.Subject] {
+			return nil, fmt.Errorf("%s, metric %q: what it costs a run is not known; add the metric %q",
+				called(Scope(x.Subject.Scope), x.Subject.Name), x.Metric.Name, measure.Total.Name)
 		}
 	}
 	if err := s.Check(); err != nil {
 		return nil, refused(err)
 	}
 	return &Recording{profile.Recording{Finished: []model.Session{s}}}, nil
-}
-
-// costed is an error where the first of sorted series is a kernel's time without a total: unknown cost fails no gate.
-func costed(series []model.Series) error {
-	x := &series[0]
-	if x.Metric.Name != measure.Time.Name {
-		return nil
-	}
-	for i := range series {
-		if series[i].Subject != x.Subject {
-			break
-		}
-		if series[i].Metric.Name == measure.Total.Name {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s, metric %q: what it costs a run is not known; add the metric %q",
-		called(Scope(x.Subject.Scope), x.Subject.Name), x.Metric.Name, measure.Total.Name)
 }
 
 // called is a subject in a message.
@@ -173,6 +158,8 @@ func (x *Series) model(numbers [2][]int) (out model.Series, err error) {
 	}
 	kind := kindOf(metric.Unprofiled())
 	own := numbers[kind]
+	var values [2][]float64
+	values[1-kind] = slices.Repeat([]float64{math.NaN()}, len(numbers[1-kind]))
 	for i, v := range x.Values {
 		if i >= len(own) {
 			return out, fmt.Errorf("%s: %d values for %s", what, len(x.Values), measure.Count(len(own), "run"))
@@ -182,6 +169,7 @@ func (x *Series) model(numbers [2][]int) (out model.Series, err error) {
 			return out, fmt.Errorf("%s: run %d has the value %v; values are finite and not negative",
 				what, own[i], x.Values[i])
 		}
+		values[kind] = append(values[kind], v)
 	}
 	if len(x.Values) < len(own) {
 		return out, fmt.Errorf("%s: run %d has no value", what, own[len(x.Values)])
@@ -189,17 +177,7 @@ func (x *Series) model(numbers [2][]int) (out model.Series, err error) {
 	if len(own) == 0 {
 		return out, fmt.Errorf("%s: no run is of the kind that it is measured in; see Run.Unprofiled", what)
 	}
-	out = model.Series{Subject: subject, Metric: metric, Values: make(model.Values, 0, len(numbers[0])+len(numbers[1]))}
-	for k := range numbers {
-		for i := range numbers[k] {
-			v := math.NaN()
-			if k == kind {
-				v = x.Values[i] * factor
-			}
-			out.Values = append(out.Values, v)
-		}
-	}
-	return out, nil
+	return model.Series{Subject: subject, Metric: metric, Values: slices.Concat(values[:]...)}, nil
 }
 
 // model is the subject under its normalised name.
