@@ -134,9 +134,9 @@ var release = input.Pattern(`^v?\d+(\.\d+)+$`)
 func anchorTags(ctx context.Context, b *baseline.Baseline) {
 	for i := range b.Entries {
 		e := &b.Entries[i]
-		e.Anchor = cmp.Or(e.Anchor, tagsHere(ctx).byCommit[e.Commit])
+		e.Anchor = cmp.Or(e.Anchor, tagsHere().byCommit[e.Commit])
 	}
-	for _, tag := range tagsHere(ctx).before {
+	for _, tag := range tagsHere().before {
 		files := strings.Fields(Ask(ctx, b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
 			if e := &b.Entries[i]; slices.Contains(files, e.ID+".csv") {
@@ -152,18 +152,9 @@ type tags struct {
 	before   []string          // those that HEAD descends from, the newest first
 }
 
-// tagsHere are those of the working directory, which git is asked for once.
-func tagsHere(ctx context.Context) tags {
-	asked.Do(func() { here = readTags(ctx) })
-	return here
-}
-
-var (
-	asked sync.Once
-	here  tags
-)
-
-func readTags(ctx context.Context) (out tags) {
+// tagsHere are those of the working directory, which git is asked for once, whichever call is the first.
+var tagsHere = sync.OnceValue(func() (out tags) {
+	ctx := context.Background()
 	out.byCommit = map[string]string{}
 	for line := range strings.Lines(Ask(ctx, "", "for-each-ref",
 		"--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
@@ -185,7 +176,7 @@ func readTags(ctx context.Context) (out tags) {
 		}
 	}
 	return out
-}
+})
 
 // maxReleases is how many releases back a session is looked for.
 const maxReleases = 20
