@@ -343,8 +343,7 @@ func (c *Check) look(ctx context.Context, all *Measurement,
 	} else if err := c.Code.attach(ctx, head); err != nil {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
-	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}
-	r := insight.Judge(in)
+	r := insight.Judge(decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look})
 	r.Append(result.Addition{Warnings: all.doubts(r)})
 	return r, nil
 }

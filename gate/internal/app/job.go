@@ -192,16 +192,10 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []mo
 	base, head = cut[1], cut[2]
 	for i := range base {
 		base[i].Commit = m.BaseCommit
-		if m.operations[0] != nil { // a session of a saved report keeps its own
-			base[i].Operations = m.operations[0]
-		}
-		m.place(&base[i])
+		m.place(&base[i], m.operations[0])
 	}
 	for i := range head {
-		m.place(&head[i])
-		if m.operations[1] != nil {
-			head[i].Operations = m.operations[1]
-		}
+		m.place(&head[i], m.operations[1])
 		head[i].Command = cmp.Or(head[i].Command, m.command)
 		if head[i].Commit == "" {
 			head[i].Commit = m.commit(ctx)
@@ -223,9 +217,13 @@ func (m *Measurement) commit(ctx context.Context) string {
 	return id
 }
 
-// place fills in the environment of a session measured here, which pages of counters omit, and its longest run.
-func (m *Measurement) place(s *model.Session) {
+// place fills in the environment of a session measured here, which pages of counters omit, its longest run and its
+// operations; one of a saved report keeps its own.
+func (m *Measurement) place(s *model.Session, operations []model.Operation) {
 	s.Longest = max(s.Longest, m.Longest)
+	if operations != nil {
+		s.Operations = operations
+	}
 	if at := m.Place; at.Tool != "" {
 		s.Tool, s.Mode, s.Start = at.Tool, at.Mode, at.Start
 		s.GPUHash, s.Driver, s.Hardware = at.GPUHash, at.Driver, at.Hardware

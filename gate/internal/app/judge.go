@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
@@ -49,14 +48,12 @@ const maxDistributions = 24
 
 func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		s := f.Subject()
-		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() && len(kernels) < maxDistributions &&
-			!slices.Contains(kernels, s) {
-			kernels = append(kernels, s)
+	for _, f := range r.Findings {
+		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() {
+			kernels = measure.Once(kernels, f.Subject())
 		}
 	}
+	kernels = kernels[:min(len(kernels), maxDistributions)]
 	rank := "" // the slow one, on both sides
 	if r.Ranks != nil && r.Ranks.Straggler != nil {
 		rank = r.Ranks.Straggler.Rank

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -153,8 +152,7 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 		head, err = c.withoutOutliers(ctx, by, m, head, like)
 	}
 	if err == nil && len(head) == 1 && all.typical == nil {
-		side := result.Side{Warmup: head[0].Warmup, Step: head[0].Step}
-		all.typical = profile.Draw(side, &m.Head, nil, "")
+		all.typical = profile.Draw(result.Side{Warmup: head[0].Warmup, Step: head[0].Step}, &m.Head, nil, "")
 	}
 	all.add(&Measurement{Warnings: m.Warnings, printed: m.printed})
 	return head, err
@@ -187,8 +185,7 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 	head[0].Runs = without(head[0].Runs, first)
 	var series []model.Series
 	for _, x := range head[0].Series {
-		if x.Values = without(x.Values, first); slices.ContainsFunc(x.Values,
-			func(v float64) bool { return !math.IsNaN(v) }) {
+		if x.Values = without(x.Values, first); len(stats.Known(x.Values)) > 0 {
 			series = append(series, x)
 		}
 	}

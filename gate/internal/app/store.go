@@ -241,10 +241,8 @@ func (s Store) Rename(ctx context.Context, from, to string) (before, after strin
 	if _, err := os.Lstat(after); !errors.Is(err, fs.ErrNotExist) {
 		return "", "", fmt.Errorf("%s is there already: choose another name, or remove it", after)
 	}
-	for _, path := range []string{before, after} {
-		if err := git.Outward(ctx, path); err != nil {
-			return "", "", err
-		}
+	if err := cmp.Or(git.Outward(ctx, before), git.Outward(ctx, after)); err != nil {
+		return "", "", err
 	}
 	return before, after, os.Rename(before, after)
 }
