@@ -65,10 +65,10 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 	for _, w := range accepted {
 		a.Judgement = w
 		one, err := a.Again(e.ctx, policy.For(w.Workload))
-		if errors.Is(err, app.ErrNothingFaster) {
+		switch {
+		case errors.Is(err, app.ErrNothingFaster):
 			return usageError("--improved: %w", err)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		what := "accepted"

@@ -68,14 +68,12 @@ func (v *demoOptions) run(ctx context.Context, e *env, _ arguments) error {
 		return err
 	}
 	var r *result.Report
-	err = proc.InPrivate(func(dir string) error {
-		if err := output.Tree(dir, files); err != nil {
-			return err
-		}
+	err = proc.InPrivate(func(dir string) (err error) {
 		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
 			Policy: thresholds.Default().For(""), Draw: v.draws(), Observe: newProgress(e, true).event}
-		var err error
-		r, err = c.Run(ctx)
+		if err = output.Tree(dir, files); err == nil {
+			r, err = c.Run(ctx)
+		}
 		return err
 	})
 	if err != nil {

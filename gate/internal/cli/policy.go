@@ -213,8 +213,7 @@ func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Me
 		if strings.HasPrefix(flag, "--") && x.Set == "" {
 			continue
 		}
-		text := looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was)
-		v.looser = measure.Once(v.looser, text)
+		v.looser = measure.Once(v.looser, looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was))
 	}
 }
 

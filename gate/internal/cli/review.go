@@ -106,16 +106,12 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 	}
 	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
-		return []github.Notice{{
-			Title: ownTitle,
-			Message: "cannot tell whether this change edits its own baseline or policy: check out the base too " +
-				"(fetch-depth: 2)",
-		}}
+		return []github.Notice{{Title: ownTitle, Message: "cannot tell whether this change edits its own baseline or " +
+			"policy: check out the base too (fetch-depth: 2)"}}
 	}
 	var notices []github.Notice
 	if review.Branch != "" {
-		notices = append(notices, github.Notice{
-			Title: "nsgate: edits of baselines and policy are not known for certain",
+		notices = append(notices, github.Notice{Title: "nsgate: edits of baselines and policy are not known for certain",
 			Message: "the CI host names no base commit: edits of baselines and policy are known since " +
 				review.Branch + " alone, which a build can move"})
 	}

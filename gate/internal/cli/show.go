@@ -52,7 +52,8 @@ func showCode(ctx context.Context, e *env, path string, v *printed) error {
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code)
-			err = report.List(e.Out, title, codeTitles, codeRows(listed, v.options(e).Verbose), v.options(e))
+			titles := []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}
+			err = report.List(e.Out, title, titles, codeRows(listed, v.options(e).Verbose), v.options(e))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")
@@ -72,9 +73,6 @@ func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Ke
 	}
 	return fmt.Sprintf("%s, of which %d are listed (--format json: all)", title, most), all[:most]
 }
-
-var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash",
-	"kernel"}
 
 func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	rows := make([][]string, len(kernels))
