@@ -180,6 +180,22 @@ func (a Accept) outdated() error {
 		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Judgement))
 }
 
+// Saved is a Measurer of saved profiles.
+type Saved struct {
+	Path  string // see [profile.Open]
+	Tools profile.Tools
+	Rule  profile.Rule // that was asked for, for a warning where it does nothing
+}
+
+// Measure reads the profiles, however many runs they hold.
+func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
+	r, err := openNamed(ctx, f.Tools, f.Rule, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &Measurement{Head: *r, finished: true}, nil
+}
+
 const savedMode = "--saved"
 
 func init() { confine.Register(savedMode, savedFiles.read) }

@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
@@ -30,22 +29,6 @@ type Measurer interface {
 	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that
 	// is not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
-}
-
-// Saved is a Measurer of saved profiles.
-type Saved struct {
-	Path  string // see [profile.Open]
-	Tools profile.Tools
-	Rule  profile.Rule // that was asked for, for a warning where it does nothing
-}
-
-// Measure reads the profiles, however many runs they hold.
-func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
-	r, err := openNamed(ctx, f.Tools, f.Rule, f.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &Measurement{Head: *r, finished: true}, nil
 }
 
 // Live is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
@@ -359,3 +342,54 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 }
 
 func shell(commands [][]string) []string { return measure.Map(commands, thresholds.JoinCommand) }
+
+func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
+		side := ""
+		if base != nil {
+			side = " (head)"
+		}
+		if isBase {
+			side = " (base)"
+		}
+		text := fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)
+		tell(m.Observe, Event{Stage: run.Begun, Text: text})
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Measurement{Place: c.Environment, Warnings: c.Warnings}
+	out.Base.Counters, out.Head.Counters = c.Base, c.Head
+	return out, nil
+}
+
+// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; a refusal is a warning.
+func (m *Live) countBeside(ctx context.Context, out *Measurement) error {
+	own := *m
+	own.Selection.Kernels = slices.Clone(m.Selection.Kernels)
+	for i := range out.Head.Traces {
+		for _, k := range out.Head.Traces[i].Kernels {
+			bounded := slices.ContainsFunc(m.Bounds, func(r thresholds.Rule) bool { return r.Selects(k.Subject, nil) })
+			if bounded && !slices.Contains(own.Selection.Kernels, k.Subject.Short()) {
+				own.Selection.Kernels = append(own.Selection.Kernels, k.Subject.Short())
+			}
+		}
+	}
+	if m.counted || len(own.Selection.Kernels) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	m.counted = true
+	counted, err := own.count(ctx, 1, nil)
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+		out.Warnings = append(out.Warnings, refusal.Reason)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, r := range m.Bounds {
+		metric, _ := r.InFull()
+		out.Head.Beside = append(out.Head.Beside, metric)
+	}
+	out.Head.Counters, out.Warnings = counted.Head.Counters, append(out.Warnings, counted.Warnings...)
+	return nil
+}

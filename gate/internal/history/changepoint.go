@@ -215,14 +215,13 @@ func standardError(series []float64, at []int, n, m int) float64 {
 // across is the difference of the medians of two samples, and the larger of their spreads: the largest distance from
 // the median, of four or five values the second.
 func across(before, after []float64) (change, spread float64) {
-	a, b := stats.Median(before), stats.Median(after)
-	for i, x := range [][]float64{before, after} {
-		m := []float64{a, b}[i]
-		far := stats.Transform([][]float64{x}, func(v float64) float64 { return math.Abs(v - m) })[0]
+	for _, x := range [][]float64{before, after} {
+		m := stats.Median(x)
+		far := measure.Map(x, func(v float64) float64 { return math.Abs(v - m) })
 		slices.Sort(far)
 		spread = max(spread, far[len(far)-1-len(far)/4])
 	}
-	return math.Abs(b - a), spread
+	return math.Abs(stats.Median(after) - stats.Median(before)), spread
 }
 
 // segments is the range of a series between the change points before and after one.
