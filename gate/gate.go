@@ -6,6 +6,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,21 +117,17 @@ func Compare(ctx context.Context, policy interface {
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
 		return decision(insight.Refuse(decide.Input{Policy: resolved}, r)), nil
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: resolved}))
-	d.Warnings = append(d.Warnings, baseline.recorded.Warnings...)
-	d.Warnings = append(d.Warnings, head.recorded.Warnings...)
+	d.Warnings = slices.Concat(d.Warnings, baseline.recorded.Warnings, head.recorded.Warnings)
 	return d, nil
 }
 
 func decision(r *result.Report) *Decision {
-	d := &Decision{Verdict: Verdict(r.Verdict), Undecided: r.Undecided, Reason: r.Reason, Next: r.Next}
-	d.Warnings = slices.Clone(r.Warnings)
+	d := &Decision{Verdict: Verdict(r.Verdict), Undecided: r.Undecided, Reason: r.Reason, Next: r.Next,
+		Warnings: slices.Clone(r.Warnings)}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		d.Findings = append(d.Findings, Finding{

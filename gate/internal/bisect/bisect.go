@@ -2,6 +2,7 @@
 package bisect
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -83,21 +84,18 @@ func (b *bisection) between(ctx context.Context) error {
 }
 
 func (b *bisection) findLine(ctx context.Context) error {
-	var ends [2]string
-	for i, revision := range []string{b.Good, b.Bad} {
-		found, err := run.FindRevision(ctx, revision)
-		if err != nil {
-			return err
-		}
-		ends[i] = found.Commit
+	good, err := run.FindRevision(ctx, b.Good)
+	bad, failed := run.FindRevision(ctx, b.Bad)
+	if err = cmp.Or(err, failed); err != nil {
+		return err
 	}
-	good, bad := ends[0], ends[1]
-	if good == bad {
+	if good.Commit == bad.Commit {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
 	const format = "--format=%H%x00%an%x00%cI%x00%s"
-	lines := app.Ask(ctx, "", "log", "--reverse", "--first-parent", "--ancestry-path", format, good+".."+bad)
-	all := app.Ask(ctx, "", "log", "-1", format, good)
+	lines := app.Ask(ctx, "", "log", "--reverse", "--first-parent", "--ancestry-path", format,
+		good.Commit+".."+bad.Commit)
+	all := app.Ask(ctx, "", "log", "-1", format, good.Commit)
 	if lines == "" {
 		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good,
 			b.Bad)

@@ -124,8 +124,8 @@ func root(e *env) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	all := commands()
-	if i := slices.IndexFunc(all, func(c *command) bool { return len(e.line) > 0 && c.name == e.line[0] }); i >= 0 &&
-		all[i].name != "completion" {
+	alone := func(c *command) bool { return len(e.line) > 0 && c.name == e.line[0] && c.name != "completion" }
+	if i := slices.IndexFunc(all, alone); i >= 0 {
 		all = all[i : i+1]
 	}
 	for _, c := range all {

@@ -176,7 +176,6 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 		options.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 	}
 	options.Locate, options.Source = locate(e), sourceHost(e)
-	var failed error
 	printed, stored := j.Shown(nil), j.Shown(e.elided().Replace)
 	if e.Out.Columns() > 0 && x.calls != nil {
 		printed.Append(result.Addition{Calls: x.calls})
@@ -185,10 +184,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	if v.format != "text" {
 		shown = stored
 	}
-	if err := v.print(e, shown, options); err != nil {
-		failed = err
-	}
-	failed = cmp.Or(failed, v.writeFiles(stored, options))
+	failed := cmp.Or(v.print(e, shown, options), v.writeFiles(stored, options))
 	for _, f := range append(v.files, file{format: v.format}) {
 		if left := report.LeftOut(f.format, stored); left != "" {
 			fmt.Fprintln(e.Err, "nsgate:", left)
@@ -207,13 +203,10 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 			fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
 		}
 	}
-	passed := verdict.code == ExitPass
-	switch {
-	case passed && verdict.err == nil:
+	if verdict.code == ExitPass && verdict.err == nil {
 		return nil
-	case passed:
-		verdict.code = ExitUsage
 	}
+	verdict.code = cmp.Or(verdict.code, ExitUsage)
 	return verdict
 }
 
@@ -275,18 +268,13 @@ func printer(e *env, o report.Options) io.Writer {
 func (v *reported) writeFiles(stored *result.Report, printed report.Options) (failed error) {
 	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
-		var text string
 		var err error
-		if f.filter != "" {
-			text, err = report.Filtered(f.filter, stored, whole)
-		}
-		switch {
-		case err != nil:
-			err = fmt.Errorf("%s: %w; mend the filter", f.format, err)
-		case f.filter != "":
-			err = writeText(f.name, text)
-		default:
+		if f.filter == "" {
 			err = writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
+		} else if text, wrong := report.Filtered(f.filter, stored, whole); wrong != nil {
+			err = fmt.Errorf("%s: %w; mend the filter", f.format, wrong)
+		} else {
+			err = writeText(f.name, text)
 		}
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))

@@ -83,12 +83,12 @@ func listed(text []byte) []byte {
 
 // Lookup finds a topic by its name.
 func Lookup(name string) (Topic, bool) {
-	topics := Topics()
-	i := slices.IndexFunc(topics, func(t Topic) bool { return t.Name == name })
-	if i < 0 {
-		return Topic{}, false
+	for _, t := range Topics() {
+		if t.Name == name {
+			return t, true
+		}
 	}
-	return topics[i], true
+	return Topic{}, false
 }
 
 // Schemas are the names of the JSON schemas.

@@ -97,14 +97,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	var b strings.Builder
 	b.Grow(len(text))
 	for len(text) > 0 {
-		n := w.harmless(text)
-		b.Write(text[:n])
-		if n > 0 {
-			text = text[n:]
-			continue
-		}
-		n = w.colour(text)
-		if n > 0 {
+		if n := cmp.Or(w.harmless(text), w.colour(text)); n > 0 {
 			b.Write(text[:n])
 			text = text[n:]
 			continue
