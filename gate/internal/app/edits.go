@@ -67,8 +67,8 @@ type Edit struct {
 	git.Change
 }
 
-// Edits says which of the baselines (directories) and policy files, without "", the change under review edits since it
-// left its target. known is false where git does not know that.
+// Edits says which of the baselines (directories) and policy files the change under review edits since it left its
+// target. known is false where git does not know that.
 func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits []Edit, known bool) {
 	if r.base == "" {
 		return nil, false
@@ -79,16 +79,14 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 			what = "baseline"
 		}
 		of, err := []git.Change{{File: filepath.ToSlash(file), How: "outside"}}, error(nil)
-		if name != "" && file != "" {
+		if name != "" {
 			of, err = editsOf(ctx, r.repository, r.base, name)
 		}
 		if err != nil {
 			return nil, false
 		}
 		for _, c := range of {
-			if file != "" {
-				edits = measure.Once(edits, Edit{what, c})
-			}
+			edits = measure.Once(edits, Edit{what, c})
 		}
 	}
 	return edits, true
@@ -96,7 +94,7 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 
 // Before is the text of the first file that the change found, "" for none. known is false where git does not know.
 func (r *Review) Before(ctx context.Context, files []string) (text string, known bool) {
-	for _, file := range slices.DeleteFunc(slices.Clone(files), func(file string) bool { return file == "" }) {
+	for _, file := range files {
 		name := git.Within(r.repository.Top, file)
 		_, err := r.repository.Genuine(ctx, r.base, name)
 		if r.base == "" || name == "" || err != nil {

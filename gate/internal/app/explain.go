@@ -193,15 +193,12 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 		skip = min(skip, launched(r.HeadSessions, r.Findings[i].Subject())-1)
 	}
 	profile := func(side string, build Build, name func(*result.Finding) string) (*counters.Profile, error) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		var kernels []string
 		for _, i := range indices {
 			kernels = measure.Once(kernels, measure.ShortName(name(&r.Findings[i])))
 		}
 		kill := single(r.HeadSessions, kernels)
-		if err := x.affords(kill); err != nil {
+		if err := cmp.Or(ctx.Err(), x.affords(kill)); err != nil {
 			return nil, err
 		}
 		x.begin(fmt.Sprintf("profiling what got slower with %s: %s", tool.Name, side))

@@ -114,10 +114,8 @@ var ways = map[model.Kind]string{
 // WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)", of a metric that was not
 // measured with those that measure it. A step that already names its flags stays.
 func WayOut(kind model.Kind, next string) string {
-	for by, way := range measuring {
-		if kind == model.MetricMissing && next == by.HowTo() {
-			return withWay(way, next)
-		}
+	if way := measuring[next]; kind == model.MetricMissing && way != "" {
+		return withWay(way, next)
 	}
 	if next == verdict.IdleGPU {
 		return next + " (doctor names the programs on it; --allow-busy measures beside them)"
@@ -125,9 +123,9 @@ func WayOut(kind model.Kind, next string) string {
 	return withWay(ways[kind], next)
 }
 
-// measuring are the flags that measure what a rule is about.
-var measuring = map[measure.Means]string{measure.ByMemory: "--memory-usage", measure.BySampling: "--gpu-metrics",
-	measure.ByWall: "--unprofiled N", measure.ByCounters: counting}
+// measuring are the flags that measure what a rule is about, by the step that asks for it.
+var measuring = map[string]string{measure.ByMemory.HowTo(): "--memory-usage", measure.ByCounters.HowTo(): counting,
+	measure.BySampling.HowTo(): "--gpu-metrics", measure.ByWall.HowTo(): "--unprofiled N"}
 
 func withWay(way, next string) string {
 	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {

@@ -50,7 +50,8 @@ const ownTitle = "nsgate: the change edits what it is judged by"
 
 // policiesOf are the files that may be the policy on either side of a change that judges by one, "" for none.
 func policiesOf(policy string) []string {
-	if policy != "" && filepath.Base(policy) != policyFile {
+	policy = cmp.Or(policy, policyFile)
+	if filepath.Base(policy) != policyFile {
 		return []string{policy}
 	}
 	return []string{policy, policyFile, filepath.Join(app.Repository(), policyFile)}

@@ -215,11 +215,7 @@ func Outward(ctx context.Context, name string) error {
 		if top == "" || err != nil || Within(top, real) != "" {
 			continue
 		}
-		file, err := filepath.Rel(top, at)
-		if err != nil {
-			return err
-		}
-		listed, err := Output(ctx, top, "ls-files", "--stage", "--", filepath.ToSlash(file))
+		listed, err := Output(ctx, top, "ls-files", "--stage", "--", Within(top, at))
 		if err == nil && strings.HasPrefix(listed, "120000 ") {
 			return fmt.Errorf("%s is a committed link that leads out of the repository, to %s: replace it, or name "+
 				"a place behind it yourself", at, real)
