@@ -27,19 +27,15 @@ import (
 
 // Accept takes what a report says has changed into the baseline. What has not changed stays as it was measured before.
 type Accept struct {
-	// Judgement is of a [Check] that measured something: it has HeadSessions.
-	Judgement *result.Report
+	Judgement *result.Report // of a [Check] that measured something: it has HeadSessions
 	// Reason says why the change is wanted, for those who review the baseline. Only Improved has a default.
 	Reason string
 	// Root is the directory of the baselines, "" for that of the report. Home is the one beside whose policy file they
 	// lie where the report names none, "" for the working directory.
 	Root, Home string
-	// Own is true for a report of this user, whose baseline may lie anywhere.
-	Own bool
-	// Anchor, where not "", is the name of the session from which drift is measured.
-	Anchor string
-	// Force accepts in spite of [Accept.Doubts].
-	Force bool
+	Own        bool   // a report of this user, whose baseline may lie anywhere
+	Anchor     string // name of the session from which drift is measured, "" for none
+	Force      bool   // accepts in spite of [Accept.Doubts]
 	// Improved accepts what is faster, and slower parts forgiven for it, of a report that passes, after [Accept.Again].
 	Improved bool
 

@@ -15,14 +15,10 @@ import (
 
 // Base is another build of the workload. It lies ready, unless [Base.At] makes it one of a revision.
 type Base struct {
-	// Build is the build to run, in the revision's worktree where there is one.
-	Build Build
-	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
-	Script string
-	// Dir is a checkout of the revision that lies ready and built, "" to make one, see [Base.In].
-	Dir string
-	// Warnings are about the way the base was set up.
-	Warnings []string
+	Build    Build    // to run, in the revision's worktree where there is one
+	Script   string   // shell command that builds the revision's worktree, "" where nothing needs to be built
+	Dir      string   // checkout of the revision that lies ready and built, "" to make one, see [Base.In]
+	Warnings []string // about the way the base was set up
 
 	revision *run.Revision // nil for a build that lies ready
 }

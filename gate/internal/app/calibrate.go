@@ -25,8 +25,7 @@ type Calibrate struct {
 	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
 	// twice as many and at least ten.
 	Gates, Runs int
-	// Host asks how this host compares with the sessions of the baseline.
-	Host bool
+	Host        bool // asks how this host compares with the sessions of the baseline
 }
 
 // Measured is how many runs are measured.

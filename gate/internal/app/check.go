@@ -40,10 +40,8 @@ type Check struct {
 	Budget time.Duration
 	// Profiler selects the sessions of the baselines to compare the head with; "" is the profiler of the head.
 	Profiler model.Profiler
-	// Kernels are the short names of those to judge, none for all.
-	Kernels []string
-	// Explain says which regressions to explain by counters, where the Measurer can.
-	Explain Explain
+	Kernels  []string // short names of those to judge, none for all
+	Explain  Explain  // which regressions to explain by counters, where the Measurer can
 	// ExplainTime is how long explanations may take: 0 as long as the runs of the head took, from [leastExplainTime] to
 	// [mostExplainTime], negative for any.
 	ExplainTime time.Duration
@@ -56,8 +54,7 @@ type Check struct {
 	Estimate func(*result.Report) string
 	// SkipUnchanged passes the check without measuring where nothing that is measured changed since the baseline.
 	SkipUnchanged bool
-	// Draw adds to the report what pictures show.
-	Draw bool
+	Draw          bool // adds to the report what pictures show
 
 	sinceAnchor []model.Session // since the anchor of the baseline
 	allRows     bool            // the filter of the results fails

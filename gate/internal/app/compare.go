@@ -32,17 +32,13 @@ import (
 // revisions: "main:.nsgate/WORKLOAD/GPU", or "main" with one of the other side's GPU or place.
 type Compare struct {
 	Base, Head string
-	// Home is the directory in which a git revision has its baselines, "" for the working directory.
-	Home   string
-	Policy *thresholds.Resolved // must be given
-	Rule   profile.Rule         // how traces are cut; the zero value finds the step and the warm-up by itself
-	Tools  profile.Tools        // that reading some formats takes
-	// Counters are two pages of counters, of base and head, that explain slower kernels; "" for none.
-	Counters [2]string
-	// Draw adds to the report what pictures show.
-	Draw bool
-	// Observe, if not nil, receives hints.
-	Observe func(Event)
+	Home       string               // directory in which a git revision has its baselines, "" for the working directory
+	Policy     *thresholds.Resolved // must be given
+	Rule       profile.Rule         // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools      profile.Tools        // that reading some formats takes
+	Counters   [2]string            // pages of base and head that explain slower kernels, "" for none
+	Draw       bool                 // adds to the report what pictures show
+	Observe    func(Event)          // receives hints, nil for nobody
 }
 
 // Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a

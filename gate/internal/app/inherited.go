@@ -114,12 +114,11 @@ func changedPrints(a, b string) string {
 
 // Inputs are the files that a program is made of or reads, and the settings of its measurement.
 type Inputs struct {
-	Patterns []string // relative to the directory of the workload
-	hashed   string   // both hashes before the measurement, "" where a file could not be read
-	setup    string
-	files    int
-	// inherited is that of [model.Session].
-	inherited string
+	Patterns  []string // relative to the directory of the workload
+	hashed    string   // both hashes before the measurement, "" where a file could not be read
+	setup     string
+	files     int
+	inherited string // that of [model.Session]
 }
 
 // Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.

@@ -27,12 +27,10 @@ type Job struct {
 	Root string // directory of the baselines
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
-	// Policy says what is allowed. It must be given.
-	Policy *thresholds.Resolved
-	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
-	Code   CodeFiles    // with device code, which is compared beside what is measured
-	// Observe, where not nil, is told of the progress and of doubts.
-	Observe func(Event)
+	Policy    *thresholds.Resolved // what is allowed; must be given
+	Rule      profile.Rule         // how traces are cut; what it leaves open is as in the baseline
+	Code      CodeFiles            // with device code, which is compared beside what is measured
+	Observe   func(Event)          // told of the progress and of doubts, nil for nobody
 }
 
 // Way is how the workload is measured.
@@ -108,15 +106,12 @@ type Measurement struct {
 	Base, Head profile.Recording // Base is empty unless a base build was measured
 	BaseCommit string            // of the base build, "" where it is not known
 	// Place is the environment of the measurement, for recordings that do not name it themselves.
-	Place model.Environment
-	// Warnings do not forbid a judgement; none is repeated.
-	Warnings []string
+	Place    model.Environment
+	Warnings []string // doubts that do not forbid a judgement; none is repeated
 	// loaded are those of the Warnings about the load of the host, slowed those about the power limit of the GPU.
 	loaded, slowed []string
-	// Throttled is the reason for an unusual slowdown of the GPU, "" for none.
-	Throttled string
-	// Longest is how long the longest run took, 0 where that is not known.
-	Longest time.Duration
+	Throttled      string        // reason for an unusual slowdown of the GPU, "" for none
+	Longest        time.Duration // how long the longest run took, 0 where that is not known
 
 	command    string               // a hash of the head's, "" beside a base build, whose command may be another
 	finished   bool                 // profiles that were there before

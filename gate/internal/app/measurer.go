@@ -45,15 +45,12 @@ type Live struct {
 	Bounds []thresholds.Rule
 	// Selection says which launches are counted: of all kernels where it names none. The build, timeout and busy GPU
 	// are those of Head and Options.
-	Selection profiler.Selection
-	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
-	MayLackSamples bool
+	Selection      profiler.Selection
+	MayLackSamples bool // it is a warning that the GPU's metrics cannot be sampled
 	// Limit is the time that the user gives a run, also under the counter; 0 for the defaults, negative for none.
-	Limit time.Duration
-	// Partial is that of [run.Plan].
-	Partial bool
-	// Observe, where not nil, is told how it goes.
-	Observe func(Event)
+	Limit   time.Duration
+	Partial bool        // that of [run.Plan]
+	Observe func(Event) // told how it goes, nil for nobody
 
 	// Dump has a run of each build name the operations of its kernels: what is compared with it names them too. NoDump
 	// spares a check the run for it: its baseline names none.

@@ -32,12 +32,9 @@ type Record struct {
 	Runs int // fresh processes, at least one
 	// Counters, where not nil, counts kernels as well, the heaviest ones where it names none; it needs Live.
 	Counters *profiler.Selection
-	// Reason says why it is recorded, for those who review the baseline.
-	Reason string
-	// Replace puts the session in place of all sessions of the baseline.
-	Replace bool
-	// Anchor, where not "", names the session as the anchor of drift.
-	Anchor string
+	Reason   string // why it is recorded, for those who review the baseline
+	Replace  bool   // puts the session in place of all sessions of the baseline
+	Anchor   string // names the session as the anchor of drift, "" for none
 }
 
 // Recorded is the result of [Record.Run].
@@ -49,8 +46,7 @@ type Recorded struct {
 	Total    int               `json:"sessions"`             // that are in effect now
 	Kept     bool              `json:"kept"`                 // nothing was measured: it is not due
 	Ignored  string            `json:"ignored_by,omitempty"` // the rule of git for these files, "FILE:LINE:PATTERN"
-	// Replaced are the sessions that the new ones replace.
-	Replaced []model.Session `json:"-"`
+	Replaced []model.Session   `json:"-"`                    // that the new ones replace
 	// Noise is the spread between the runs of the last session of times, none with too few runs.
 	Noise []calibrate.Noise `json:"noise,omitempty"`
 	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.

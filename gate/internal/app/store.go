@@ -52,8 +52,7 @@ type StoredSession struct {
 	Reason  string    `json:"reason,omitempty"`
 	Anchor  string    `json:"anchor,omitempty"`
 	Removes string    `json:"removes,omitempty"`
-	// State is "in effect", "in part", "replaced" or "removed".
-	State string `json:"state"`
+	State   string    `json:"state"` // "in effect", "in part", "replaced" or "removed"
 	// Unmeasured is the number of its kernels and sums that another branch also changed, without a measured merge.
 	Unmeasured int `json:"unmeasured,omitempty"`
 }

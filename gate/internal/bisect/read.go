@@ -27,10 +27,9 @@ type Bisect struct {
 	// Kernel and Metric select the finding to follow: by the name in reports or the short one, and by metric name. ""
 	// takes the slower finding that matters most.
 	Kernel, Metric string
-	// MaxTime ends the search, 0 for never; the answer is then the range found so far.
-	MaxTime time.Duration
-	Explain app.Explain
-	Version string // of nsgate: another one may judge otherwise
+	MaxTime        time.Duration // ends the search with the range found so far, 0 for never
+	Explain        app.Explain
+	Version        string // of nsgate: another one may judge otherwise
 	// Getenv looks up variables that may lead into the checkout here; nil for none.
 	Getenv func(string) string
 }

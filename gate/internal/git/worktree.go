@@ -314,8 +314,7 @@ func Checkout(ctx context.Context, top, commit, dir string) *exec.Cmd {
 type Hunk struct {
 	File        string // relative to the top of the repository, with slashes
 	First, Last int
-	// Removed is true where lines that stood behind First were removed, and none took their place.
-	Removed bool
+	Removed     bool // lines that stood behind First were removed, and none took their place
 }
 
 // hunkHeader matches the line that begins a hunk: lines of the commit, first line of the tree and their number.
