@@ -112,7 +112,8 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 	}
 	var notices []github.Notice
 	if review.Branch != "" {
-		notices = append(notices, github.Notice{Title: "nsgate: edits of baselines and policy are not known for certain",
+		notices = append(notices, github.Notice{
+			Title: "nsgate: edits of baselines and policy are not known for certain",
 			Message: "the CI host names no base commit: edits of baselines and policy are known since " +
 				review.Branch + " alone, which a build can move"})
 	}

@@ -52,7 +52,8 @@ func showCode(ctx context.Context, e *env, path string, v *printed) error {
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code)
-			titles := []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}
+			titles := []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash",
+				"kernel"}
 			err = report.List(e.Out, title, titles, codeRows(listed, v.options(e).Verbose), v.options(e))
 		}
 	default:

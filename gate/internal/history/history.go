@@ -66,15 +66,18 @@ type point struct {
 type Trend struct {
 	Scope measure.Scope `json:"scope"`
 	result.Named
-	Metric string          `json:"metric"`
-	Unit   string          `json:"unit"`
-	Values []result.Number `json:"values"` // one for each moment, unknown where it was not measured
-	Change result.Number   `json:"change"` // from the first value to the last
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	// Values has one for each moment, unknown where it was not measured.
+	Values []result.Number `json:"values"`
+	// Change is that from the first value to the last.
+	Change result.Number `json:"change"`
 	// SinceAnchor is that from the state that the last anchor names to the last value, nil where there is no later one.
 	SinceAnchor *result.Number `json:"since_anchor,omitempty"`
 	// Changes are where its level changes, in order; none where there are under ten points to tell.
 	Changes []LevelChange `json:"changes,omitempty"`
-	Enough  bool          `json:"enough"` // there are enough points to look for changes of level
+	// Enough is true where there are enough points to look for changes of level.
+	Enough bool `json:"enough"`
 }
 
 // LevelChange is a change of level of a trend.

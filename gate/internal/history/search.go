@@ -155,11 +155,12 @@ func (s *Search) Left() int {
 
 // Bisection is the answer of a search.
 type Bisection struct {
-	Schema   string         `json:"schema"`
-	Workload string         `json:"workload,omitempty"`
-	Good     Commit         `json:"good"`
-	Bad      Commit         `json:"bad"`
-	Ends     *result.Report `json:"ends"` // report of the bad end against the good one
+	Schema   string `json:"schema"`
+	Workload string `json:"workload,omitempty"`
+	Good     Commit `json:"good"`
+	Bad      Commit `json:"bad"`
+	// Ends is the report of the bad end against the good one.
+	Ends *result.Report `json:"ends"`
 	// Followed is the finding of Ends whose change was looked for, nil where there is none to look for.
 	Followed *result.Finding `json:"followed,omitempty"`
 	// Nearest is the finding that would be followed if it had regressed, where none is: the requested one, else the
@@ -167,12 +168,15 @@ type Bisection struct {
 	Nearest *result.Finding `json:"nearest,omitempty"`
 	// RunsNeeded is the number of runs a side that detects the change of Nearest with 80 % power. It is 0 if those
 	// taken do, if Nearest is not slower, and if unknown.
-	RunsNeeded int              `json:"runs_needed,omitempty"`
-	Commits    []BisectedCommit `json:"commits"` // those after the good end, the oldest first
+	RunsNeeded int `json:"runs_needed,omitempty"`
+	// Commits are those after the good end, the oldest first.
+	Commits []BisectedCommit `json:"commits"`
 	// Culprits are the commits that hold most of the change, the largest first; none where it is spread over many.
 	Culprits []Culprit `json:"culprits"`
-	Complete bool      `json:"complete"` // false where time was up
-	Seconds  float64   `json:"seconds"`  // of all searches for it, where one was cut off and the next went on
+	// Complete is false where time was up.
+	Complete bool `json:"complete"`
+	// Seconds are those of all searches for it, where one was cut off and the next went on.
+	Seconds float64 `json:"seconds"`
 }
 
 // BisectSchema is the schema of a [Bisection].
@@ -197,8 +201,9 @@ type BisectedCommit struct {
 	FromGood *Reading `json:"from_good,omitempty"`
 	FromBad  *Reading `json:"from_bad,omitempty"`
 	// Nearer is the end that it is nearer to: "good" or "bad", "" where its interval holds the middle between them.
-	Nearer  string `json:"nearer,omitempty"`
-	Skipped string `json:"skipped,omitempty"` // why it could not be measured
+	Nearer string `json:"nearer,omitempty"`
+	// Skipped says why it could not be measured.
+	Skipped string `json:"skipped,omitempty"`
 }
 
 // Culprit is a commit that changes the number, or several adjacent commits with such a one among them.
