@@ -48,9 +48,8 @@ const (
 
 // Decision is the result of a comparison.
 type Decision struct {
-	Verdict Verdict
-	// Undecided is true where the data does not exclude a regression that would fail the gate.
-	Undecided bool
+	Verdict   Verdict
+	Undecided bool      // the data does not exclude a regression that would fail the gate
 	Reason    string    // the verdict in one sentence
 	Next      []string  // what to do about it, one step each
 	Findings  []Finding // worst first

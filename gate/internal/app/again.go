@@ -213,8 +213,7 @@ type savedFile struct {
 	Report  string
 }
 
-// ReadSaved reads saved reports in a confined child, and with benchmarks results of harnesses too, whose rows a filter
-// of the user may give, and hands on one after the other.
+// ReadSaved reads reports in a confined child, with benchmarks also results, whose rows a filter may give, one by one.
 func ReadSaved(ctx context.Context, files []string, benchmarks bool, rows string,
 	each func(file string, results *model.Session, r *result.Report)) error {
 	next := 0

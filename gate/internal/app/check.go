@@ -25,8 +25,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
-// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base
-// build, both are measured interleaved, and that decides.
+// Check measures a head and judges it by the committed baseline; where it does not clearly pass, by a base build.
 type Check struct {
 	Job
 	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once.

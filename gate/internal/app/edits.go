@@ -67,8 +67,7 @@ type Edit struct {
 	git.Change
 }
 
-// Edits says which of the baselines (directories) and policy files the change under review edits since it left its
-// target. known is false where git does not know that.
+// Edits says which baselines (directories) and policy files the change edits since it left its target, if git knows.
 func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits []Edit, known bool) {
 	if r.base == "" {
 		return nil, false
@@ -223,8 +222,7 @@ func ignoredBy(ctx context.Context, file string) string {
 	return rule
 }
 
-// commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a
-// repository. The error is that of a repository that git refuses.
+// commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it.
 func commit(ctx context.Context) (string, error) {
 	id, changed, err := git.Head(ctx, "", DefaultRoot)
 	switch {

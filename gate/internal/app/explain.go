@@ -54,8 +54,7 @@ type explanation struct {
 	ends   time.Time // zero for no limit
 }
 
-// explained is a report with the places from which what got slower is called, and with the causes that counters tell.
-// The end of ctx leaves the report as it is then.
+// explained is a report with the places that call what got slower and the causes that counters tell, until ctx ends.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *result.Report {
 	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || !c.Way().Timed || ctx.Err() != nil {

@@ -234,8 +234,7 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// filesOf adds to settings the hashes of the files that words of a command name: its program, a script, data. A large
-// one counts by its beginning, size and time.
+// filesOf adds to settings the hashes of files that words of a command name; a large one by its begin, size and time.
 func filesOf(dir string, words []string, to map[string]string) {
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
 	for name := range strings.FieldsFuncSeq(strings.Join(words, " "), separates) {

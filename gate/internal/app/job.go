@@ -212,8 +212,7 @@ func (m *Measurement) commit(ctx context.Context) string {
 	return id
 }
 
-// place fills in the environment of a session measured here, which pages of counters omit, its longest run and its
-// operations; one of a saved report keeps its own.
+// place fills in the environment of a session measured here, its longest run and operations; a saved one keeps its own.
 func (m *Measurement) place(s *model.Session, operations []model.Operation) {
 	s.Longest = max(s.Longest, m.Longest)
 	if operations != nil {

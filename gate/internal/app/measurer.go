@@ -280,8 +280,7 @@ func (m *Live) counterPlan() run.CounterPlan {
 		Timeout: cmp.Or(m.Limit, max(m.Timeout, counterTimeout)), AllowBusy: m.AllowBusy}
 }
 
-// Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments
-// between. DIR and XXXXXX stand for names that are chosen later.
+// Commands are the shell lines, with comments, of Measure for looks; DIR and XXXXXX are names that are chosen later.
 func (m *Live) Commands(looks []int, base *Build) []string {
 	if m.Way.Counts {
 		plan := m.counterPlan()

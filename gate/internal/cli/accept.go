@@ -212,8 +212,7 @@ func (v *reported) reportFile(read string) string {
 	return commandWord(read)
 }
 
-// offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
-// report may be one of several, and come from a file, "" for none.
+// offerAccept adds the command that accepts a change, a gain or a first measurement; file is the report's, "" for none.
 func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
 	if r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {

@@ -178,8 +178,7 @@ func (v *checkOptions) saved(r *result.Report) error {
 	return err
 }
 
-// shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
-// that failed keeps its exit code and does not count.
+// shadowed takes the exit code from a verdict, which it keeps on the default branch, unless the program failed.
 func (v *checkOptions) shadowed(e *env, c *app.Check) func(*result.Report) {
 	if v.bisecting || !v.shadow && (!c.Policy.Shadow || v.fs.Changed("shadow")) {
 		return func(*result.Report) {}

@@ -76,8 +76,7 @@ func (e *env) listen(parent context.Context) (stop func()) {
 // endGrace is how long a command may take to end after the first signal.
 const endGrace = 5 * time.Second
 
-// abandon ends this process in the middle of its work after a signal, as a second signal would. It does nothing if the
-// command follows a program that got the signal too.
+// abandon ends this process after a signal, as a second one would, unless a program that it follows got the signal too.
 func (e *env) abandon(by interrupted, end func(code int)) {
 	if e.follows.Load() {
 		return

@@ -49,8 +49,7 @@ func helpText(page string, further ...string) string {
 	return strings.NewReplacer(further...).Replace(string(text))
 }
 
-// lists are the lines such as {inputs} of a help text, each with the function that makes its replacement: every start
-// of nsgate reads all help texts, and few have such a line.
+// lists are lines such as {inputs} of help texts with their replacements, made where used: each start reads all texts.
 var lists = map[string]func() string{
 	"{inputs}\n": func() string {
 		return strings.Join(measure.Map(profile.Formats(), func(f profile.Format) string {

@@ -78,8 +78,7 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	return nil
 }
 
-// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its
-// baselines (of, "" for none), or the only one.
+// oneWorkload is the workload of --workload (one), of a directory of its baselines (of, "" for none), or the only one.
 func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string, error) {
 	var names words
 	switch {
@@ -98,8 +97,7 @@ func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string
 	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
 }
 
-// moments are those of reports on a workload and of benchmark files, whose rows a filter may give. Reports on others
-// alone are an error; others are their names.
+// moments are those of reports on a workload and of benchmark files; reports on others alone are an error, else named.
 func moments(ctx context.Context, files []string, workload, rows string) (out []history.Moment, others []string,
 	err error) {
 	err = app.ReadSaved(ctx, files, true, rows, func(file string, s *model.Session, r *result.Report) {

@@ -352,8 +352,7 @@ func (v *reported) patchOf(e *env, r *result.Report, root, home string, again *t
 	return all.String(), nil
 }
 
-// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root,
-// which is the CI host's workspace or where .git is.
+// locate finds the definition of a finding's kernel, relative to the CI host's workspace or the directory of .git.
 func locate(e *env) story.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
 		return code.Definitions(input.Tree(top))

@@ -274,8 +274,7 @@ func foreign(file string) error {
 	return nil
 }
 
-// stranger is the user whom a file belongs to, or the link that stands for it, -1 where that is this one or root, or
-// not known. Under sudo the user who called it is no stranger.
+// stranger is the user whom a file or a link to it belongs to, -1 for this one, root, sudo's caller and one not known.
 func stranger(name string) (uid int, err error) {
 	caller, sudo := strconv.Atoi(os.Getenv("SUDO_UID"))
 	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {

@@ -56,8 +56,7 @@ func valuesOf(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// elided replaces the absolute paths of the command line, which files and pipes do not get, by those from the working
-// directory, or outside of it by their last part.
+// elided shortens absolute paths of the command line for files and pipes: from the working directory, or the last part.
 func (e *env) elided() *strings.Replacer {
 	words := slices.Clone(e.args.own)
 	e.command.Flags().Visit(func(f *pflag.Flag) { words = append(words, valuesOf(f)...) })

@@ -146,8 +146,7 @@ func (v *given) posts() bool {
 	return v.is("check") || comment != "false" && comment != ""
 }
 
-// findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
-// from that. An error is a warning: it changes no verdict.
+// findHost finds the code host of a posted report and hides its tokens from the change's code; errors are warnings.
 func (e *env) findHost(v *given) {
 	if v.posts() || v.value("accept-label") != "" {
 		e.event = codehost.ReviewOf(e.getenv)

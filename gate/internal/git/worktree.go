@@ -255,8 +255,7 @@ func (r Repository) below(ctx context.Context, commit, dir, name string) ([]Chan
 	return all, err
 }
 
-// changedLines is how many lines of a file were added or deleted, whichever is more: at least 1 where it differs. All
-// of a file that the commit lacks were added.
+// changedLines is how many lines of a file were added or deleted, the larger: 1 or more if it differs, all if new.
 func changedLines(file string, e fs.DirEntry, old entry, was string) (int, error) {
 	text, err := "", error(nil)
 	if link := e.Type()&fs.ModeSymlink != 0; link != (old.mode == "120000") {

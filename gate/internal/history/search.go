@@ -98,8 +98,7 @@ type Step struct {
 	Reading     // of the last beside the commit before the first
 }
 
-// Found are the changes between neighbours that were read and that are culprits or hold some, the largest first; none
-// where the change is spread over many commits.
+// Found are changes between neighbours that are culprits or hold some, the largest first; none where it is spread out.
 func (s *Search) Found() (out []Step) {
 	whole := *s.Readings[len(s.Readings)-1]
 	last := 0
