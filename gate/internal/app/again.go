@@ -172,9 +172,8 @@ func (a Accept) outdated() error {
 		return nil
 	}
 	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {
-		return notAcceptable("check again",
-			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s",
-			a.Judgement.Reason)
+		return notAcceptable("check again", "the report says fail, and its sessions cannot be judged against the "+
+			"baseline as it is now: %s", a.Judgement.Reason)
 	}
 	return notAcceptable("check again",
 		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Judgement))

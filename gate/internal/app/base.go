@@ -51,9 +51,8 @@ func (b *Base) In(ctx context.Context, dir string) (err error) {
 	err = run.Unchanged(dir, Ask(ctx, dir, "rev-parse", "--absolute-git-dir"))
 	switch {
 	case errors.Is(err, run.ErrNoList):
-		b.Warnings = append(b.Warnings,
-			"the base build has no list of its files (.git/nsgate-built, of sha256sum -z): "+
-				"whether it is as it was built is not known")
+		b.Warnings = append(b.Warnings, "the base build has no list of its files (.git/nsgate-built, of sha256sum "+
+			"-z): whether it is as it was built is not known")
 	case err != nil:
 		return fmt.Errorf("%s: %w; build %s anew", dir, err, b.revision.Ref)
 	}

@@ -370,9 +370,8 @@ func (c *Check) Commands(ctx context.Context) []string {
 	c.nameKernels(ctx)
 	looks, more := c.Looks, []string(nil)
 	if c.Budget > 0 {
-		looks, more = looks[:1],
-			[]string{fmt.Sprintf("# while a comparison is undecided: the same again, as often as fits into %s",
-				c.Budget)}
+		looks = looks[:1]
+		more = []string{"# while a comparison is undecided: the same again, as often as fits into " + c.Budget.String()}
 	}
 	switch {
 	case c.Base == nil:

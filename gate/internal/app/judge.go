@@ -32,12 +32,10 @@ var _ = result.Keyed("screened", Screened{}, "The verdict on the committed basel
 type Screened struct{ Answer, Because string }
 
 func (r Screened) String() string {
-	return "the baseline said " + r.Answer + " (" + r.Because +
-		"); the base build, measured beside the head, decides"
+	return "the baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
 }
 
-var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
-	"The baseline decided: no base build was needed.")
+var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{}, "The baseline decided: no base build was needed.")
 
 // BaseNotNeeded is a verdict on the committed or a local baseline that made a base build unnecessary.
 type BaseNotNeeded struct{}

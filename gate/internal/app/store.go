@@ -212,9 +212,8 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 				return nil, fmt.Errorf("%s is removed already", id)
 			}
 		}
-		return []baseline.Entry{{Removes: id,
-			Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: here,
-				Reason: why}}}, nil
+		at := model.Environment{Start: now.UTC().Truncate(time.Second)}
+		return []baseline.Entry{{Removes: id, Session: model.Session{Environment: at, Commit: here, Reason: why}}}, nil
 	})
 	if err != nil {
 		return "", err

@@ -134,8 +134,7 @@ func named(root string, command []string) (candidate, error) {
 	c := candidate{name: cmp.Or(name[:min(len(name), 64)], "app"), command: thresholds.JoinCommand(command),
 		why: "named on the command line", dir: git.Within(root, ".")}
 	back, err := thresholds.Parse(policyFile, []byte((&finds{workloads: []candidate{c}}).tables()))
-	if err != nil || !slices.Equal(back.Workloads[0].Command, command) ||
-		cmp.Or(back.Workloads[0].Dir, ".") != c.dir {
+	if err != nil || !slices.Equal(back.Workloads[0].Command, command) || cmp.Or(back.Workloads[0].Dir, ".") != c.dir {
 		return c, usageError("nsgate.toml cannot hold %s, in the directory %s, as they are: put the command into a "+
 			"script with a plain name, and name that", report.Clean(c.command), report.Clean(c.dir))
 	}

@@ -243,9 +243,7 @@ func tables() (out []Entry) {
 func Cells(row string) []string {
 	row = strings.ReplaceAll(strings.TrimSpace(row), `\|`, "\x00")
 	cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|")
-	return measure.Map(cells, func(c string) string {
-		return strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|"))
-	})
+	return measure.Map(cells, func(c string) string { return strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|")) })
 }
 
 // Ruled reports whether a row is the rule below the heading of a table.
