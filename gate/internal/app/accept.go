@@ -114,8 +114,8 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 		out = append(out, outdated)
 	}
 	if strings.HasSuffix(of, dirty) {
-		out = append(out, notAcceptable("commit and check again", "what the report measured was not committed: changes "+
-			"to %s that nobody can review", strings.TrimSuffix(of, dirty)))
+		out = append(out, notAcceptable("commit and check again", "what the report measured was not committed: "+
+			"changes to %s that nobody can review", strings.TrimSuffix(of, dirty)))
 	}
 	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" &&
 		!strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
