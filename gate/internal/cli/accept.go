@@ -37,7 +37,7 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 		return err
 	}
 	a := app.Accept{Reason: v.reason, Improved: v.improved, Root: v.baseline, Force: v.force, Anchor: v.anchor,
-		Home: filepath.Dir(findUp(policyFile)), Own: len(args.own) == 0}
+		Home: filepath.Dir(findPolicy()), Own: len(args.own) == 0}
 	ofCompare := len(r.Workloads) == 0 && r.Workload == ""
 	accepted, err := chosen(r, v.workload, v.improved)
 	if err != nil {

@@ -150,7 +150,7 @@ const maxPolicy = 1 << 20
 
 // readPolicy reads a policy file, "" for the one that there is; without one it is the default.
 func readPolicy(file string) (*thresholds.Policy, error) {
-	file = cmp.Or(file, findUp(policyFile))
+	file = cmp.Or(file, findPolicy())
 	if file == "" {
 		return thresholds.Default(), nil
 	}
@@ -217,22 +217,20 @@ func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Me
 	}
 }
 
-// findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root;
+// findPolicy looks for the policy in the working directory and, within a git checkout, in those above up to its root;
 // "" if it is in none. Outside of a checkout the directories above may be another user's.
-func findUp(name string) string {
+func findPolicy() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
 	found := ""
 	for at := "."; ; at = filepath.Join(at, "..") {
-		if _, err := os.Lstat(filepath.Join(at, name)); err == nil && found == "" {
-			found = filepath.Join(at, name)
-			if at == "." {
-				return found
-			}
+		file := filepath.Join(at, policyFile)
+		if _, err := os.Lstat(file); err == nil {
+			found = cmp.Or(found, file)
 		}
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil || found == policyFile {
 			return found
 		}
 		if filepath.Dir(dir) == dir {

@@ -22,13 +22,13 @@ func TestPolicyOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(below)
-	if got := findUp(policyFile); got != "" {
+	if got := findPolicy(); got != "" {
 		t.Errorf("without a checkout %s is found", got)
 	}
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := findUp(policyFile); got != "../../"+policyFile {
+	if got := findPolicy(); got != "../../"+policyFile {
 		t.Errorf("in a checkout %q is found", got)
 	}
 	if _, err := readPolicy(""); err != nil {

@@ -60,7 +60,7 @@ func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
 			w.Append(result.Addition{Uncalled: true}) // its next steps have the calls
 		}
 	}
-	v.policy = cmp.Or(v.policy, findUp(policyFile))
+	v.policy = cmp.Or(v.policy, findPolicy())
 	if v.patch != "" && offered(r) {
 		p, err := v.load()
 		if err != nil {
@@ -309,7 +309,7 @@ func writable(name string) error {
 // overwrites refuses a file that the call reads: an argument, policy or filter, a recording or session of a directory.
 func (v *reported) overwrites(e *env, g *given, name string) error {
 	flag := func(name string) string { return cmp.Or(g.fs.Lookup(name), g.fs.Lookup("help")).Value.String() }
-	policy := cmp.Or(flag("policy"), findUp(policyFile))
+	policy := cmp.Or(flag("policy"), findPolicy())
 	read := append(slices.Clone(e.args.own), policy, flag("from"), baselineRoot(flag("baseline"), policy))
 	for _, f := range v.files {
 		if f.filter != "" {

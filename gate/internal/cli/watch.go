@@ -100,7 +100,7 @@ func (v *checkOptions) prepare(ctx context.Context, e *env, checks []*app.Check,
 	if tell && !v.quiet {
 		fmt.Fprintf(e.Err, "nsgate: watching %s; Ctrl-C ends with the last report\n", measure.Count(len(files), "file"))
 	}
-	return programs, append(files, cmp.Or(v.policy, findUp(policyFile), policyFile))
+	return programs, append(files, cmp.Or(v.policy, findPolicy(), policyFile))
 }
 
 // round prints the lines of a round, one a workload, and keeps what later rounds are compared with.
