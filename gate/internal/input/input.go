@@ -31,14 +31,14 @@ func Open(name string) (*os.File, error) {
 	return regular(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-// regular closes what was opened where it is no regular file.
-func regular(f *os.File, err error) (*os.File, error) {
+// checked closes what was opened where a check of it fails.
+func checked(f *os.File, err error, check func(os.FileInfo) error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || made(f)) {
-		err = fmt.Errorf("%s %w", f.Name(), ErrNoFile)
+	if err == nil {
+		err = check(info)
 	}
 	if err != nil {
 		f.Close()
@@ -47,24 +47,25 @@ func regular(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
+func regular(f *os.File, err error) (*os.File, error) {
+	return checked(f, err, func(info os.FileInfo) error {
+		if !info.Mode().IsRegular() || made(f) {
+			return fmt.Errorf("%s %w", f.Name(), ErrNoFile)
+		}
+		return nil
+	})
+}
+
 // OpenOwn is [Open] for directories that others may write: a link is an error. Ask the open file for its owner.
 func OpenOwn(name string) (*os.File, error) {
 	f, err := Open(name)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := f.Stat()
-	if err == nil {
-		var named os.FileInfo
-		if named, err = os.Lstat(name); err == nil && !os.SameFile(opened, named) {
+	return checked(f, err, func(opened os.FileInfo) error {
+		named, err := os.Lstat(name)
+		if err == nil && !os.SameFile(opened, named) {
 			err = fmt.Errorf("%s is a link; put the file itself there", name)
 		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+		return err
+	})
 }
 
 // Hash is the SHA-256 of a file, which it closes; err is that of opening it.
@@ -121,18 +122,12 @@ func System(name string) string {
 // Directory opens a directory to lock it or to list its entries.
 func Directory(name string) (*os.File, error) {
 	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := d.Stat()
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", name)
-	}
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
+	return checked(d, err, func(info os.FileInfo) error {
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", name)
+		}
+		return nil
+	})
 }
 
 // Tree is a directory with all below it, whose files are opened as [Open] does.
