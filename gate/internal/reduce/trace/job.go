@@ -45,9 +45,7 @@ func jobs(cuts []*cut) ([]job, error) {
 			n++
 		}
 		j := job{ranks: slices.Clone(order[:n])}
-		slices.SortStableFunc(j.ranks, func(a, b *cut) int {
-			return cmp.Compare(a.seen.Devices[0], b.seen.Devices[0])
-		})
+		slices.SortStableFunc(j.ranks, func(a, b *cut) int { return cmp.Compare(deviceOf(a), deviceOf(b)) })
 		out, order = append(out, j), order[n:]
 	}
 	return alike(out)
@@ -60,6 +58,13 @@ func concurrent(ranks []*cut, c *cut) bool {
 		both := min(a.End, b.End) - max(a.Start, b.Start)
 		return float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start))
 	})
+}
+
+func deviceOf(c *cut) int32 {
+	if len(c.seen.Devices) == 0 {
+		return -1
+	}
+	return c.seen.Devices[0]
 }
 
 // namedJobs puts the ranks together whose traces name their job; nil where not every trace does. A rank with several
@@ -80,7 +85,7 @@ func namedJobs(cuts []*cut) ([]job, error) {
 	for i := range out {
 		j := &out[i]
 		slices.SortStableFunc(j.ranks, func(a, b *cut) int {
-			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.seen.Devices[0], b.seen.Devices[0]))
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(deviceOf(a), deviceOf(b)))
 		})
 		for i, c := range j.ranks {
 			if i > 0 && j.ranks[i-1].Rank == c.Rank {

@@ -24,9 +24,11 @@ func (c *cut) look(step string) {
 		})
 		return
 	}
-	n := len(c.Launches)
-	c.seen = model.Outline{Launches: n, Devices: model.Devices(c.Launches), Candidates: c.candidates(step),
-		Span: model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}}
+	c.seen = model.Outline{Launches: len(c.Launches), Devices: model.Devices(c.Launches),
+		Candidates: c.candidates(step)}
+	if n := len(c.Launches); n > 0 {
+		c.seen.Span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
+	}
 	hash := uint64(1)
 	for i := range c.Launches {
 		l := &c.Launches[i]

@@ -63,7 +63,9 @@ func (c *cut) sections() *sectioning {
 		x := &c.copies[i]
 		s.add(x.Device, x.API, x.Start, x.End)
 	}
-	s.divide()
+	if s.work.Start <= s.work.End {
+		s.divide()
+	}
 	return s
 }
 
@@ -197,7 +199,8 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 	if s.c.Overlapped {
 		begun = s.work.Start // events come before its turn
 	}
-	if life.Start >= life.End || begun < life.Start || max(s.run.End, s.work.End) > life.End {
+	if life.Start >= life.End || s.work.Start > s.work.End || begun < life.Start ||
+		max(s.run.End, s.work.End) > life.End {
 		return
 	}
 	t.set(run, measure.Workload, measure.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))

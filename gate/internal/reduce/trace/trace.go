@@ -151,6 +151,9 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 func distinct(cuts []*cut) error {
 	first := make(map[uint64]*cut, len(cuts))
 	for _, c := range cuts {
+		if c.seen.Launches == 0 {
+			continue
+		}
 		if other := first[c.seen.Hash]; other != nil && other.Source != c.Source {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", other.file(), c.file())
