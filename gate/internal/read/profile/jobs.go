@@ -219,7 +219,7 @@ func disjoint(groups []group) bool {
 func communicates(f file) bool {
 	return slices.ContainsFunc(f.traces, func(t model.Trace) bool {
 		return slices.ContainsFunc(t.Kernels,
-			func(k model.KernelInfo) bool { return attribution.Communicates(k.Subject.Short()) })
+			func(k model.KernelInfo) bool { return attribution.Communicates(k.Subject.Name) })
 	})
 }
 

@@ -143,7 +143,7 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval,
 	for i := range c.launches {
 		if l := &c.launches[i]; l.Device == s.Device {
 			subject, kind := c.Kernels[l.Kernel].Subject, int64(computes)
-			if attribution.Communicates(subject.Short()) {
+			if attribution.Communicates(subject.Name) {
 				kind = communicates
 			}
 			add(subject, l.Start, l.End, kind, roles.rangeOf(*l, c.stepOf(l.API)), l.API)

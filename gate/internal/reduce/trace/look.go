@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
 )
 
 // look notes what the choice of the step and of the runs needs.
@@ -78,13 +77,10 @@ func (c *cut) occurrences(name string) [][]model.Interval {
 // worked gives the kernel time of a launch in ns. Beside other kernels that of collectives, which mostly wait, is 0:
 // their ranges (NCCL:ncclAllReduce) are no steps of a small model, and a wait for a late rank is no part of a loop.
 func (c *cut) worked() func(*model.Launch) int64 {
-	moves, all := make([]bool, len(c.Kernels)), true
-	for i := range c.Kernels {
-		moves[i] = attribution.Communicates(c.Kernels[i].Subject.Short())
-		all = all && moves[i]
-	}
+	moves := c.communicates()
+	beside := slices.Contains(moves, false)
 	return func(l *model.Launch) int64 {
-		if !all && moves[l.Kernel] {
+		if beside && moves[l.Kernel] {
 			return 0
 		}
 		return l.End - l.Start
