@@ -23,6 +23,7 @@ type Cause struct {
 	Rank    bool
 	totals  []Row // the total times of kernels that are only launched more often
 	added   []Row // the total times of new kernels that are at least half of a longer GPU time, the longest first
+	counted bool  // the text counts them
 }
 
 // causes folds the rows of some classes into causes: failing ones first, then broken conditions, then by cost.

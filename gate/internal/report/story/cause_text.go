@@ -128,6 +128,7 @@ func (v *Story) partsOf(c *Cause, r Row) string {
 		return what + " longer: " + strings.Join(beginning(parts, 3, ""), ", ")
 	}
 	if len(c.added) > 0 {
+		c.counted = true
 		return c.taken(per)
 	}
 	if x := v.undecidedPart(r); x != nil {

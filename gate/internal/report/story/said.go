@@ -165,8 +165,8 @@ func (v *Story) suspects() []string {
 	}), maxCauses)
 }
 
-// Besides counts the other comparisons that need a look, and names what is new or gone. Of a gate that does not fail
-// the others stand in lines of their own.
+// Besides counts the other comparisons that need a look, and names what is new or gone and not in the first cause. Of a
+// gate that does not fail the others stand in lines of their own.
 func (v *Story) Besides() Said {
 	var counts, named []string
 	for _, x := range []struct {
@@ -175,11 +175,13 @@ func (v *Story) Besides() Said {
 		class Class
 	}{{v.Counts.Warned, "slower without failing the gate", Warned}, {v.Counts.Undecided, "undecided", Open},
 		{v.Counts.Faster, "faster", Faster}, {v.Counts.New, "new", New}, {v.Counts.Gone, "gone", Gone}} {
-		text := Bind(fmt.Sprintf("%d %s", x.n, x.what))
+		told, untold := parted(Groups(Untold(v.Of(x.class))), v.toldNew)
+		text := Bind(fmt.Sprintf("%d %s", x.n-len(told), x.what))
 		switch {
-		case x.n == 0:
+		case x.n <= len(told):
 		case x.class == New || x.class == Gone:
-			named = append(named, text+": "+v.few(x.class))
+			names := measure.Map(untold, func(g Group) string { return Bind(Elide(g[0].Subject, 40)) })
+			named = append(named, text+": "+strings.Join(beginning(names, 3, ""), ", "))
 		case v.Report.Verdict == result.Fail:
 			counts = append(counts, text)
 		}
@@ -191,10 +193,10 @@ func (v *Story) Besides() Said {
 	return said
 }
 
-// few are the names of the first rows of a class.
-func (v *Story) few(class Class) string {
-	names := measure.Map(Groups(Untold(v.Of(class))), func(g Group) string { return Bind(Elide(g[0].Subject, 40)) })
-	return strings.Join(beginning(names, 3, ""), ", ")
+// toldNew reports whether the first cause of a failure counts a new kernel.
+func (v *Story) toldNew(g Group) bool {
+	return v.Report.Verdict == result.Fail && len(v.Causes) > 0 && v.Causes[0].counted &&
+		slices.ContainsFunc(v.Causes[0].added, func(r Row) bool { return r.F.Subject() == g[0].F.Subject() })
 }
 
 // increased are the counts that increased.

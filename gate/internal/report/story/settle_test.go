@@ -145,8 +145,15 @@ func TestNewKernels(t *testing.T) {
 		{[]result.Finding{whole, short}, noneChanged,
 			"see the kernels that changed most in nsgate report --verbose: none alone explains it", 0},
 	} {
-		v := Tell(&result.Report{Verdict: result.Fail, Findings: c.findings}, Options{})
+		r := &result.Report{Verdict: result.Fail, Findings: c.findings}
+		r.Counts.New = len(slices.DeleteFunc(slices.Clone(c.findings),
+			func(f result.Finding) bool { return f.Outcome != result.New }))
+		v := Tell(r, Options{})
 		got := v.Causes[0]
+		told := strings.Contains(c.why, "new kernel") // by the cause, and not again below
+		if n := len(v.Besides().Lines); n > 0 == (told || r.Counts.New == 0) {
+			t.Errorf("%q: %q stand beside it", c.why, v.Besides().Lines)
+		}
 		if why := strings.ReplaceAll(got.Why[0], NB, " "); why != c.why || got.Do != c.what ||
 			len(got.Places()) != c.places {
 			t.Errorf("%q, %q, %q; want %q, %q", why, got.Do, got.Places(), c.why, c.what)
