@@ -111,6 +111,23 @@ func Scale(v float64, unit string) Scaled {
 	return newScaled(digits(x), at.name)
 }
 
+// ScalePair is two values as [Scale] gives them, both in the unit of the larger where the smaller is nearly one of
+// them: "0.9996 → 1.101 ms". Whole bytes stay.
+func ScalePair(a, b float64, unit string) (x, y Scaled) {
+	x, y = Scale(a, unit), Scale(b, unit)
+	if x.Unit == y.Unit || unmeasured(a) || unmeasured(b) {
+		return x, y
+	}
+	at := size(max(math.Abs(a), math.Abs(b)), unit)
+	in := func(v float64, s Scaled) Scaled {
+		if s.Unit != at.name && s.Unit != "B" && math.Abs(v) >= 0.95*at.factor {
+			return newScaled(digits(v/at.factor), at.name)
+		}
+		return s
+	}
+	return in(a, x), in(b, y)
+}
+
 // Apart prints two values in the unit of the first, with as many digits as tell them apart: "13.054 → 13.049 ms".
 func Apart(base, head float64, unit string) string {
 	at := size(base, unit)

@@ -70,3 +70,20 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// Values on both sides of a prefix have one unit where that loses no digit.
+func TestScalePair(t *testing.T) {
+	for _, x := range []struct {
+		a, b       float64
+		unit, want string
+	}{
+		{999_600, 1_101_000, "ns", "0.9996 ms, 1.101 ms"}, {1_101_000, 999_600, "ns", "1.101 ms, 0.9996 ms"},
+		{542_000, 1_101_000, "ns", "542.0 µs, 1.101 ms"}, {999, 1200, "B", "999 B, 1.200 kB"},
+		{999_600, math.NaN(), "ns", "999.6 µs, –"}, {0, 1_101_000, "ns", "0 ns, 1.101 ms"},
+		{-999_600, 1_101_000, "ns", "-0.9996 ms, 1.101 ms"}, {3, 4, "count", "3, 4"},
+	} {
+		if a, b := ScalePair(x.a, x.b, x.unit); a.String()+", "+b.String() != x.want {
+			t.Errorf("%v and %v %s are %s, %s; want %s", x.a, x.b, x.unit, a, b, x.want)
+		}
+	}
+}

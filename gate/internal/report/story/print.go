@@ -49,8 +49,8 @@ func Metric(name string) string { return Clean(measure.Metric{Name: name}.Title(
 
 // pair prints two values in at most so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
 func pair(base, head result.Number, unit string, digits int) string {
-	a, b := measure.Scale(float64(base), Clean(unit)).Digits(digits),
-		measure.Scale(float64(head), Clean(unit)).Digits(digits)
+	a, b := measure.ScalePair(float64(base), float64(head), Clean(unit))
+	a, b = a.Digits(digits), b.Digits(digits)
 	if a.Unit == b.Unit {
 		a.Unit = ""
 	}
