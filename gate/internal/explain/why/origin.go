@@ -14,14 +14,23 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Target is the launches of a kernel, or the calls of a CUDA function, to find in call stacks.
+// Target is the launches of a kernel, of several by their names, or the calls of a CUDA function, to find in call
+// stacks. A kernel without grid and block stands for all of its name; new ones are not in the baseline.
 type Target struct {
 	kernel measure.Subject
+	names  []string
+	isNew  bool
 	call   string // "" for a kernel
 	timed  bool   // weigh calls by their time instead of counting them
 }
 
 func (t Target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
+
+// is reports whether the target has a kernel.
+func (t Target) is(k measure.Subject) bool {
+	any := t.kernel.Geometry() == "" && k.Name == t.kernel.Name
+	return k == t.kernel || any || slices.Contains(t.names, k.Name)
+}
 
 // Targets are the targets of failing findings and of increased counts, by index; with all also of findings that only
 // warn. There are none where no finding got slower.
@@ -36,7 +45,7 @@ func Targets(j *result.Report, all bool) map[int]Target {
 		}
 	}
 	if i := longestNew(j); i >= 0 {
-		wanted[i], slower = Target{kernel: j.Findings[i].Subject()}, true
+		wanted[i], slower = Target{kernel: j.Findings[i].Subject(), isNew: true}, true
 	}
 	if !slower {
 		return nil
@@ -67,7 +76,7 @@ func longestNew(j *result.Report) int {
 func targetOf(f *result.Finding, facts []result.Remark, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
-		return Target{kernel: f.Subject()}
+		return Target{kernel: f.Subject(), names: f.HeadNames, isNew: f.Replaces()}
 	case f.Scope == measure.ScopeIdle:
 		_, at := f.Subject().Idle()
 		return Target{call: at.CUDA(), timed: true}
@@ -105,8 +114,9 @@ func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Ori
 }
 
 // leastShare is the least share of all calls of a named place: the launches of an elementwise kernel of PyTorch come
-// from many lines, and a line with 5 % of them is not the cause.
-const leastShare = 1. / 3
+// from many lines, and a line with 5 % of them is not the cause. Of new kernels each line is, and those of a backward
+// pass have none.
+const leastShare, leastNew = 1. / 3, 0.1
 
 // most is the place of most calls within a range, "" for the whole run, and whether there is any call.
 func (t Target) most(traces []model.Trace, s Sources, within string) (best *result.Origin, called bool) {
@@ -116,7 +126,7 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 		spans := occurrences(&traces[i], within)
 		for _, c := range traces[i].Callers {
 			if t.call != c.Call && t.call != "" || t.call == "" &&
-				(c.Kernel < 0 || traces[i].Kernels[c.Kernel].Subject != t.kernel) {
+				(c.Kernel < 0 || !t.is(traces[i].Kernels[c.Kernel].Subject)) {
 				continue
 			}
 			weight := 0.0
@@ -133,7 +143,11 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 				continue
 			}
 			all += weight
-			if place, ok := s.place(c, t.kernel); ok {
+			kernel := t.kernel
+			if c.Kernel >= 0 {
+				kernel = traces[i].Kernels[c.Kernel].Subject
+			}
+			if place, ok := s.place(c, kernel); ok {
 				place.Call = t.call
 				weights[place] += weight
 			}
@@ -147,7 +161,7 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 			best = &x
 		}
 	}
-	if best != nil && best.Share < leastShare {
+	if best != nil && best.Share < result.Either[result.Number](t.isNew, leastNew, leastShare) {
 		best = nil
 	}
 	return best, all > 0

@@ -3,6 +3,8 @@ package why
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,6 +67,21 @@ func TestOrigin(t *testing.T) {
 			launch(6, nil, nil), launch(1, []model.Frame{at("train.py", 1, "f")}, nil),
 			launch(2, []model.Frame{at("train.py", 2, "f")}, nil),
 		}, nil},
+		{"new and mostly launched by a backward pass", Target{kernel: kernel, isNew: true}, []model.Caller{
+			launch(6, nil, nil), launch(1, []model.Frame{at("train.py", 1, "f")}, nil),
+			launch(2, []model.Frame{at("train.py", 2, "f")}, nil),
+		}, &result.Origin{File: "train.py", Line: 2, Function: "f", Share: 2. / 9}},
+		{"new and of many lines", Target{kernel: kernel, isNew: true}, []model.Caller{launch(95, nil, nil),
+			launch(5, []model.Frame{at("train.py", 1, "f")}, nil)}, nil},
+		{"several by their names", Target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "void erf(int)"},
+			names: []string{"void erf(int)", kernel.Name}},
+			[]model.Caller{launch(2, []model.Frame{at("train.py", 7, "act")}, nil)},
+			&result.Origin{File: "train.py", Line: 7, Function: "act", Share: 1}},
+		{"another kernel", Target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "void erf(int)"}},
+			[]model.Caller{launch(2, []model.Frame{at("train.py", 7, "act")}, nil)}, nil},
+		{"one geometry of a kernel", Target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: kernel.Name,
+			Grid: measure.Dim3{X: 2, Y: 1, Z: 1}}},
+			[]model.Caller{launch(2, []model.Frame{at("train.py", 7, "act")}, nil)}, nil},
 		{"machine code: not the stub of the kernel's own name", launches, []model.Caller{
 			launch(2, nil, []model.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"),
 				at("app", 0, "step(int, float)")}),
@@ -140,8 +157,8 @@ func TestOriginTarget(t *testing.T) {
 		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name},
 			part(true, "cudaMalloc", 9), Target{}},
 	} {
-		if got := targetOf(&tt.finding, tt.finding.Facts, tt.fall); got.known() && got != tt.want ||
-			got.known() != (tt.want != Target{}) {
+		if got := targetOf(&tt.finding, tt.finding.Facts, tt.fall); got.known() && !reflect.DeepEqual(got, tt.want) ||
+			got.known() != tt.want.known() {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -157,8 +174,14 @@ func TestNewTarget(t *testing.T) {
 		find("kernel", "short", measure.Total.Name, 1, result.New),
 		find("kernel", "long", measure.Total.Name, 5, result.New)}
 	got := Targets(&result.Report{Findings: list}, false)
-	if len(got) != 1 || got[2].kernel.Name != "long" {
+	if len(got) != 1 || got[2].kernel.Name != "long" || !got[2].isNew {
 		t.Errorf("targets %+v", got)
+	}
+	sum := find("kernel", "mul", measure.Total.Name, 7, result.Slower)
+	sum.Match, sum.BaseNames, sum.HeadNames = "name", []string{"gelu"}, []string{"mul", "erf"}
+	got = Targets(&result.Report{Findings: append(list, sum)}, false)
+	if x := got[3]; !x.isNew || !slices.Equal(x.names, sum.HeadNames) {
+		t.Errorf("target %+v of a replacement", x)
 	}
 	list[0].Outcome = result.WithinLimit
 	if got := Targets(&result.Report{Findings: list}, false); len(got) > 0 {
