@@ -46,7 +46,7 @@ func TestInherited(t *testing.T) {
 		{"setpriv --inh-caps +net_raw --ambient-caps +net_raw", "CapAmb, CapInh"},
 		{"setpriv --bounding-set -net_raw", "CapBnd, CapEff, CapPrm"},
 		{"setpriv --no-new-privs", "NoNewPrivs"},
-		{`sh -c trap~''~HUP;exec~"$@" sh`, "SigIgn"},
+		{`sh -c trap~''~USR1;exec~"$@" sh`, "SigIgn"},
 		{"env --block-signal=USR1", "SigBlk"},
 		{"setarch -R", "personality"},
 		{"nice -n 4", "scheduling"},
