@@ -271,7 +271,7 @@ func (v *reported) writeFiles(stored *result.Report, printed report.Options) (fa
 		var err error
 		if f.filter == "" {
 			err = writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
-		} else if text, wrong := report.Filtered(f.filter, stored, whole); wrong != nil {
+		} else if text, wrong := report.Filtered(context.Background(), f.filter, stored, whole); wrong != nil {
 			err = fmt.Errorf("%s: %w; mend the filter", f.format, wrong)
 		} else {
 			err = writeText(f.name, text)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -31,33 +34,47 @@ func counted(v *story.Story) *result.Report {
 	return r
 }
 
-// Filtered is what a filter of jq gives of the JSON of a report: texts as lines, other values as JSON.
-func Filtered(program string, r *result.Report, o Options) (string, error) {
+// Filtered is what a filter of jq gives of the JSON of a report: texts as lines, other values as JSON. A child runs it.
+func Filtered(ctx context.Context, program string, r *result.Report, o Options) (string, error) {
 	var text, out, safe strings.Builder
-	var value any
-	p, err := new(filter.Definitions).Parse(program)
+	err := Render("json", &text, r, o)
 	if err == nil {
-		err = Render("json", &text, r, o)
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(text.String()), &value)
-	}
-	if err != nil {
-		return "", err
-	}
-	code, err := p.Compile()
-	if err == nil {
-		err = code.Run(value, func(v any) bool {
-			line, ok := v.(string)
-			if !ok {
-				line = filter.Text(v, math.MaxInt)
-			}
-			out.WriteString(line + "\n")
-			return true
+		err = confine.Ask(ctx, filterMode, confine.For(), filtering{program, text.String()}, func(line string) error {
+			out.WriteString(line)
+			return nil
 		})
 	}
 	write(&safe, terminal.Data, out.String(), o)
 	return safe.String(), err
+}
+
+const filterMode = "--filter"
+
+func init() { confine.Register(filterMode, filtering.run) }
+
+// filtering is a filter of jq, and the JSON of a report.
+type filtering struct{ Program, Report string }
+
+func (f filtering) run(_ context.Context, send func(string) error) error {
+	var value any
+	p, err := new(filter.Definitions).Parse(f.Program)
+	if err != nil {
+		return err
+	}
+	code, err := p.Compile()
+	if err = cmp.Or(err, json.Unmarshal([]byte(f.Report), &value)); err != nil {
+		return err
+	}
+	var unsent error
+	err = code.Run(value, func(v any) bool {
+		line, ok := v.(string)
+		if !ok {
+			line = filter.Text(v, math.MaxInt)
+		}
+		unsent = send(line + "\n")
+		return unsent == nil
+	})
+	return cmp.Or(err, unsent)
 }
 
 // indented writes a value for other programs, with <, > and & escaped.

@@ -17,10 +17,11 @@ import (
 )
 
 // The bounds of a run: its time, the memory in bytes that the process uses more than at its start, and its outputs.
+// longest and largest bound a program, with what is done with its outputs: the time, and the memory in bytes.
+var longest, largest = 10 * time.Second, uint64(1 << 30)
+
 const (
-	longest = 10 * time.Second
-	largest = 1 << 30
-	most    = 1_000_000
+	most = 1_000_000
 	// mostSaid is the length in bytes of an error, whose text a program may choose.
 	mostSaid = 300
 	// MaxText is the size of a program in bytes up to which it is read.
@@ -127,13 +128,28 @@ func (p *Program) compile(q *gojq.Query) (Code, error) {
 // Run gives the outputs of a program on a value, with the values of the variables of its library, until one is false.
 // One that is not trusted ends at the bounds.
 func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
-	ctx := context.Background()
-	if !c.trusted {
-		bounded, end := context.WithCancelCause(ctx)
-		defer end(nil)
-		go watch(bounded, end)
-		ctx = bounded
+	if c.trusted {
+		return c.run(context.Background(), value, each, variables)
 	}
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	go watch(ctx, end)
+	done := make(chan error, 1)
+	go func() { done <- c.run(ctx, value, each, variables) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Second): // a function of jq goes on, or what reads a value that holds others many times
+		return context.Cause(ctx)
+	}
+}
+
+func (c Code) run(ctx context.Context, value any, each func(output any) bool, variables []any) error {
 	all := c.code.RunWithContext(ctx, value, variables...)
 	for seen := 1; ; seen++ {
 		v, more := next(all)

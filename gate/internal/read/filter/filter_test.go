@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // run gives the outputs of a program as JSON.
@@ -119,5 +120,16 @@ func TestFunction(t *testing.T) {
 	}
 	if got := Text(strings.Repeat("é", 50), 10); got != `"éééé`+"…" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestWithoutEnd has a function of jq that takes minutes, and does not ask whether it may.
+func TestWithoutEnd(t *testing.T) {
+	whole := longest
+	t.Cleanup(func() { longest = whole })
+	longest = 50 * time.Millisecond
+	_, err := run(t, &Definitions{}, `"a" * 300000 | [match(""; "g")] | length`, nil)
+	if err == nil || err.Error() != "the filter does not end within 50ms" {
+		t.Error(err)
 	}
 }
