@@ -300,7 +300,9 @@ func writable(name string) error {
 	if special(name) {
 		return nil
 	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	if info, err := os.Stat(name); errors.Is(err, syscall.ENAMETOOLONG) {
+		return unwritten(name, err)
+	} else if err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a directory; name a file", name)
 	}
 	return unwritten(name, output.Possible(filepath.Dir(name)))
@@ -337,13 +339,16 @@ func unwritten(name string, err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		err = errno
 	}
-	next := "name a file in a directory that can be written"
+	next := cmp.Or(proc.Raise(err), "name a file in a directory that can be written")
+	_, missing := os.Stat(filepath.Dir(name))
 	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		next = "name a file with a shorter name"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		next = fmt.Sprintf("make room in %s, or name a file elsewhere", filepath.Dir(name))
 	case errors.Is(err, syscall.ENXIO):
 		next = "start what reads this pipe first, or name a file"
-	case errors.Is(err, fs.ErrNotExist):
+	case missing != nil && errors.Is(err, fs.ErrNotExist):
 		next = fmt.Sprintf("make the directory %s first", filepath.Dir(name))
 	}
 	return fmt.Errorf("%s cannot be written: %w; %s", name, err, next)

@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
 
 func TestBrowser(t *testing.T) {
 	for _, c := range []struct{ system, display, want string }{
@@ -14,6 +18,25 @@ func TestBrowser(t *testing.T) {
 		}
 		if got, _ := browser(c.system, getenv); got != c.want {
 			t.Errorf("%s with display %q: %q, want %q", c.system, c.display, got, c.want)
+		}
+	}
+}
+
+// TestUnwritten has errors with the next step that helps.
+func TestUnwritten(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		errno syscall.Errno
+		want  string
+	}{
+		{"x.json", syscall.EACCES, "name a file in a directory that can be written"},
+		{"x.json", syscall.ENOENT, "name a file in a directory that can be written"}, // /proc
+		{"none/x.json", syscall.ENOENT, "make the directory none first"},
+		{"x.json", syscall.EMFILE, "raise the limit of open files (ulimit -n)"},
+		{"x.json", syscall.ENAMETOOLONG, "name a file with a shorter name"},
+	} {
+		if err := unwritten(c.name, c.errno); !strings.HasSuffix(err.Error(), "; "+c.want) {
+			t.Errorf("%s: want %s", err, c.want)
 		}
 	}
 }

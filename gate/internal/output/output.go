@@ -51,7 +51,10 @@ func Whole(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-func partialOf(name string) string { return "." + filepath.Base(name) + ".*" + Partial }
+func partialOf(name string) string {
+	base := filepath.Base(name)
+	return "." + strings.ToValidUTF8(base[:min(len(base), 200)], "") + ".*" + Partial // names have at most 255 bytes
+}
 
 // place links a file without a name to its place, or renames it there where that is taken.
 func place(f *os.File, name string) error {

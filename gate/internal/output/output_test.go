@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -102,7 +103,13 @@ func TestWhole(t *testing.T) {
 	if err := Possible(dir); err != nil {
 		t.Error(err)
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 2 {
+	long := filepath.Join(dir, strings.Repeat("é", 127)) // as long as a name can be
+	for range 2 {
+		if err := Text(long, 0o600, []byte("mine")); err != nil {
+			t.Errorf("a long name: %v", err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 3 {
 		t.Errorf("left behind: %v", left)
 	}
 }

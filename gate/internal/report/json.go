@@ -65,16 +65,13 @@ func (f filtering) run(_ context.Context, send func(string) error) error {
 	if err = cmp.Or(err, json.Unmarshal([]byte(f.Report), &value)); err != nil {
 		return err
 	}
-	var unsent error
-	err = code.Run(value, func(v any) bool {
+	return code.Run(value, func(v any) bool {
 		line, ok := v.(string)
 		if !ok {
 			line = filter.Text(v, math.MaxInt)
 		}
-		unsent = send(line + "\n")
-		return unsent == nil
+		return send(line+"\n") == nil
 	})
-	return cmp.Or(err, unsent)
 }
 
 // indented writes a value for other programs, with <, > and & escaped.
