@@ -82,12 +82,13 @@ func markdownText(s string) string {
 			b.WriteRune(r)
 		}
 		switch r {
-		case '@', '#', '!', '~', '$', '&':
+		case '@', '#', '!', '~', '$', '&', '%':
 			if wordy(at(i + 1)) {
 				b.WriteString(gap)
 			}
-		case ':', '.': // https://, www.
-			if r == ':' && at(i+1) == '/' || r == '.' && i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www") {
+		case ':', '.', '-': // https://, www., GH-1
+			before := strings.ToLower(string(runes[max(0, i-3):i]))
+			if r == ':' && at(i+1) == '/' || r == '.' && before == "www" || r == '-' && strings.HasSuffix(before, "gh") {
 				b.WriteString(gap)
 			}
 		}

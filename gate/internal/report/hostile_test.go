@@ -174,6 +174,17 @@ func checkMarkdown(t *testing.T, s string) {
 	}
 }
 
+// GitHub and GitLab make references of these in a comment, and tell those who follow what they name.
+func TestReferences(t *testing.T) {
+	for _, s := range []string{"@a", "#1", "o/x#1", "!1", "~bug", "$1", "&1", "%1", "%next", "x %1 y", "GH-1", "a gh-1",
+		"www.a.b", "https://a.b"} {
+		at := strings.IndexAny(s, "@#!~$&%-.:")
+		if !strings.Contains(prose(s), "&#8203;"+s[at+1:]) {
+			t.Errorf("%q becomes %q", s, prose(s))
+		}
+	}
+}
+
 // Links of a page lead to http, https or the page itself, whatever addresses a report or a remote holds.
 func TestHref(t *testing.T) {
 	for link, want := range map[string]string{
