@@ -87,8 +87,8 @@ func markdownText(s string) string {
 				b.WriteString(gap)
 			}
 		case ':', '.', '-': // https://, www., GH-1
-			before := strings.ToLower(string(runes[max(0, i-3):i]))
-			if r == ':' && at(i+1) == '/' || r == '.' && before == "www" || r == '-' && strings.HasSuffix(before, "gh") {
+			last := strings.ToLower(string(runes[max(0, i-3):i]))
+			if r == ':' && at(i+1) == '/' || r == '.' && last == "www" || r == '-' && strings.HasSuffix(last, "gh") {
 				b.WriteString(gap)
 			}
 		}
