@@ -50,6 +50,11 @@ func (v *policyOptions) showPolicy(e *env) error {
 	if err != nil {
 		return err
 	}
+	for i := range p.Workloads {
+		if _, err := rowsOf(p, &p.Workloads[i]); err != nil {
+			return usageError("%w", err)
+		}
+	}
 	if v.promote {
 		return v.promoted(e, p)
 	}

@@ -339,11 +339,9 @@ func unwritten(name string, err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		err = errno
 	}
-	next := cmp.Or(proc.Raise(err), "name a file in a directory that can be written")
+	next := cmp.Or(proc.Raise(err), "name another file, in a directory that can be written")
 	_, missing := os.Stat(filepath.Dir(name))
 	switch {
-	case errors.Is(err, syscall.ENAMETOOLONG):
-		next = "name a file with a shorter name"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		next = fmt.Sprintf("make room in %s, or name a file elsewhere", filepath.Dir(name))
 	case errors.Is(err, syscall.ENXIO):

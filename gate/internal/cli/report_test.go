@@ -29,11 +29,11 @@ func TestUnwritten(t *testing.T) {
 		errno syscall.Errno
 		want  string
 	}{
-		{"x.json", syscall.EACCES, "name a file in a directory that can be written"},
-		{"x.json", syscall.ENOENT, "name a file in a directory that can be written"}, // /proc
+		{"x.json", syscall.EACCES, "name another file, in a directory that can be written"},
+		{"x.json", syscall.ENOENT, "name another file, in a directory that can be written"}, // /proc
 		{"none/x.json", syscall.ENOENT, "make the directory none first"},
 		{"x.json", syscall.EMFILE, "raise the limit of open files (ulimit -n)"},
-		{"x.json", syscall.ENAMETOOLONG, "name a file with a shorter name"},
+		{"x.json", syscall.ENAMETOOLONG, "name another file, in a directory that can be written"},
 	} {
 		if err := unwritten(c.name, c.errno); !strings.HasSuffix(err.Error(), "; "+c.want) {
 			t.Errorf("%s: want %s", err, c.want)

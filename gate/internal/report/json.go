@@ -39,10 +39,8 @@ func Filtered(ctx context.Context, program string, r *result.Report, o Options) 
 	var text, out, safe strings.Builder
 	err := Render("json", &text, r, o)
 	if err == nil {
-		err = confine.Ask(ctx, filterMode, confine.For(), filtering{program, text.String()}, func(line string) error {
-			out.WriteString(line)
-			return nil
-		})
+		take := func(line string) error { _, err := out.WriteString(line); return err }
+		err = confine.Ask(ctx, filterMode, confine.For(), filtering{program, text.String()}, take)
 	}
 	write(&safe, terminal.Data, out.String(), o)
 	return safe.String(), err

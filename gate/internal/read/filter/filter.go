@@ -17,11 +17,11 @@ import (
 )
 
 // The bounds of a run: its time, the memory in bytes that the process uses more than at its start, and its outputs.
-// longest and largest bound a program, with what is done with its outputs: the time, and the memory in bytes.
-var longest, largest = 10 * time.Second, uint64(1 << 30)
+var longest = 10 * time.Second
 
 const (
-	most = 1_000_000
+	largest = 1 << 30
+	most    = 1_000_000
 	// mostSaid is the length in bytes of an error, whose text a program may choose.
 	mostSaid = 300
 	// MaxText is the size of a program in bytes up to which it is read.
