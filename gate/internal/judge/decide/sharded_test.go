@@ -185,3 +185,53 @@ func TestGPUsThatExchange(t *testing.T) {
 		}
 	}
 }
+
+// TestFasterRank holds that a job of which one rank computes less does not fail, with or without a step, although its
+// imbalance grows, and that one whose slowest rank computes longer does, whatever the others gain.
+func TestFasterRank(t *testing.T) {
+	t.Parallel()
+	side := func(r *rand.Rand, step bool, of ...float64) model.Session {
+		m, sum := six(), 0.0
+		for _, x := range of {
+			sum += x
+		}
+		mean := sum / float64(len(of))
+		s := m.session(r, func(_, _ int, c cell) cell { return cell{c.time * mean, c.launches} })
+		whole := values(&s, measure.Workload, measure.GPUTime)
+		for i, x := range of {
+			put(&s, rank(i), measure.GPUTime, func(run int) float64 { return whole[run] * x / mean })
+		}
+		slowest := slices.Max(of) / mean
+		put(&s, measure.Workload, measure.Imbalance, func(int) float64 { return slowest * math.Exp(0.002*r.NormFloat64()) })
+		if step {
+			for _, x := range []measure.Metric{measure.StepTime, measure.MeanStep} {
+				put(&s, measure.Workload, x, func(run int) float64 { return (whole[run]*slowest + 60e3) })
+			}
+		}
+		s.SortSeries()
+		return s
+	}
+	for seed := range uint64(20) {
+		for _, x := range []struct {
+			name       string
+			base, head []float64
+			fails      bool
+		}{
+			{"one of two -10 %", []float64{1, 1}, []float64{0.9, 1}, false},
+			{"three of four -20 %", []float64{1, 1, 1, 1}, []float64{0.8, 1, 0.8, 0.8}, false},
+			{"one +10 %, one -30 %", []float64{1, 1}, []float64{1.1, 0.7}, true},
+			{"the slow one +8 %, all others -8 %", []float64{1.2, 1, 1, 1}, []float64{1.296, 0.92, 0.92, 0.92}, true},
+		} {
+			r := rand.New(rand.NewPCG(seed, 61))
+			step := seed%2 == 0
+			base, head := side(r, step, x.base...), side(r, step, x.head...)
+			if seed%3 == 0 {
+				backToBack(&head)
+			}
+			got := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+			if fails := got.Verdict == result.Fail; fails != x.fails || got.Verdict == result.NoVerdict {
+				t.Errorf("draw %d, %s: %s: %s", seed, x.name, got.Verdict, got.Reason)
+			}
+		}
+	}
+}

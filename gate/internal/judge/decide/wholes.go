@@ -80,7 +80,7 @@ var forgivers = []forgiver{
 	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
 	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
 	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
-	{"slowest rank or GPU", inScope(measure.ScopeDevice), (*forgiveness).slowestDevice},
+	{"slowest rank or GPU", ofOneDevice, (*forgiveness).slowestDevice},
 	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
 	{"run time", inStep, ofWorkload(measure.RunTime)},
 	{"step", inStep, ofWorkload(measure.StepTime)},
@@ -98,6 +98,9 @@ func isOf(f *result.Finding, metrics ...measure.Metric) bool {
 func inScope(scope measure.Scope) func(*result.Finding) bool {
 	return func(f *result.Finding) bool { return f.Scope == scope }
 }
+
+// ofOneDevice are the time of one of several ranks or GPUs, and how far the slowest is above the mean of all.
+func ofOneDevice(f *result.Finding) bool { return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance) }
 
 // times are the metrics of a kernel's time.
 func times(f *result.Finding) bool {
@@ -272,7 +275,8 @@ func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
 	if sum == nil || wholeOf(sum, 0).worse() {
 		return nil
 	}
-	w := whole{metric: f.Metric, title: "the slowest rank", allowed: float64(f.Limit), sameWork: true, ofDevices: true}
+	w := whole{metric: measure.GPUTime.Name, title: "the slowest rank", allowed: float64(f.Limit), sameWork: true,
+		ofDevices: true}
 	half := float64(f.High - f.Change)
 	if imbalance != nil {
 		a, b := wholeOf(sum, 0), wholeOf(imbalance, 0)
@@ -280,7 +284,7 @@ func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
 	} else {
 		base, head := result.Number(0), result.Number(0)
 		for _, x := range g.findings {
-			if x.Scope == measure.ScopeDevice && x.Metric == f.Metric {
+			if x.Scope == measure.ScopeDevice && x.Metric == w.metric {
 				base, head = max(base, x.Base), max(head, x.Head)
 			}
 		}
