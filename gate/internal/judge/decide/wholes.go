@@ -100,7 +100,9 @@ func inScope(scope measure.Scope) func(*result.Finding) bool {
 }
 
 // ofOneDevice are the time of one of several ranks or GPUs, and how far the slowest is above the mean of all.
-func ofOneDevice(f *result.Finding) bool { return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance) }
+func ofOneDevice(f *result.Finding) bool {
+	return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance)
+}
 
 // times are the metrics of a kernel's time.
 func times(f *result.Finding) bool {
