@@ -317,6 +317,13 @@ func (p *Policy) section(s measure.Subject, m measure.Metric) (limit float64, pl
 	return limit, p.Places.Of(key)
 }
 
+// Selects reports whether the rule of a limit names what it limits.
+func (p *Policy) Selects(l Limit) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool {
+		return r.Where == l.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Benchmark+r.Section != ""
+	})
+}
+
 // Varying is the limit of the GPU time of a start-up whose launches differ between runs, as of an autotuner: that of
 // its wall time, unless a rule or key sets it.
 func (p *Policy) Varying(l Limit) Limit {

@@ -28,9 +28,10 @@ const (
 // anchor, base those in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or
 // over-drift; steps within the base that add up (one-sided CUSUM) are drifting. Together the questions raise a false
 // alarm in at most the policy's alpha of gates. Where one step makes most of a change, it is no drift: the head's step
-// is judged by the gate, and an accepted one was.
-func Drift(since, base Basis, alpha float64) (out []result.Remark) {
-	anchored, steps := follow(since), follow(base)
+// is judged by the gate, and an accepted one was. idle is the first rule on drift where there is nothing to follow.
+func Drift(since, base Basis, alpha float64) (out, idle []result.Remark) {
+	anchored, lost := follow(since)
+	steps, _ := follow(base)
 	p := stats.Holm(slices.Concat(measure.Map(anchored, func(x path) float64 { return x.beyondChance }),
 		measure.Map(steps, func(x path) float64 { return x.addsUp })), nil)
 	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
@@ -70,7 +71,28 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 		x, _ := drift(drifting, base.Sessions)
 		out = append(out, result.Say(x))
 	}
-	return out
+	without, idle := unjudged(since, lost)
+	return append(out, without...), idle
+}
+
+// unjudged says of which lost paths rules limit the drift, and which rule is the first where there is no session.
+func unjudged(t Basis, lost []path) (without, idle []result.Remark) {
+	for _, r := range t.Policy.Rules {
+		var of []measure.Subject
+		for _, x := range lost {
+			if x.limit.Rule == r.Where {
+				of = append(of, x.subject)
+			}
+		}
+		x := result.Say(reason.RuleIdle{Rule: r.Where, Drift: true, Names: recorded.Names(of)})
+		switch {
+		case of != nil:
+			without = append(without, x)
+		case r.Drift != nil && len(t.Sessions) == 0 && idle == nil:
+			idle = append(idle, x)
+		}
+	}
+	return without, idle
 }
 
 // drift is the drift of the worst of some paths through sessions, and that path.
@@ -117,25 +139,26 @@ func Separate(sessions []model.Session) (out []model.Session) {
 	return out
 }
 
-// follow makes a path of every subject that counts through the sessions.
-func follow(t Basis) []path {
+// follow makes a path of every subject that counts through the sessions. A lost path has a rule on drift, and too few
+// sessions or runs, or no head.
+func follow(t Basis) (paths, lost []path) {
 	sessions := t.Sessions
 	if len(sessions) == 0 {
-		return nil
+		return nil, nil
 	}
 	s := recorded.New(sessions, t.Total)
-	var paths []path
 	var runs []stats.Variance
 	for _, subject := range s.Subjects() {
 		x := path{subject: subject, metric: t.Time, share: s.Share(subject)}
 		switch {
 		case subject == measure.Workload:
 			x.metric = measure.GPUTime
-		case subject.Scope != measure.ScopeKernel || x.share < recorded.KernelShare:
+		case subject.Scope != measure.ScopeKernel:
 			continue
 		}
 		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore ||
-			math.IsInf(x.limit.Max, 1) && x.limit.Drift == nil {
+			math.IsInf(x.limit.Max, 1) && x.limit.Drift == nil ||
+			x.share < recorded.KernelShare && !(x.limit.Drift != nil && t.Policy.Selects(x.limit)) {
 			continue
 		}
 		x.floor = math.Max(x.limit.Floor, t.Tick)
@@ -153,6 +176,9 @@ func follow(t Basis) []path {
 		}
 		x.run = stats.Pool(spreads...)
 		if x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
+			if x.limit.Drift != nil && len(x.at) > 0 && (x.at[0] == 0 || t.Policy.Selects(x.limit)) {
+				lost = append(lost, x)
+			}
 			continue
 		}
 		x.base = math.Exp(x.times[0])
@@ -166,7 +192,7 @@ func follow(t Basis) []path {
 		paths[i].run = stats.Moderate(paths[i].run, common)
 		paths[i].judge(sessions, t.Policy.SessionSD)
 	}
-	return paths
+	return paths, lost
 }
 
 // judge asks both questions of a path. Sessions differ by an effect of their own, with standard deviation sd, those of

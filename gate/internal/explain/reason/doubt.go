@@ -266,14 +266,18 @@ func (r NeedsProfiler) String() string {
 type RuleIdle struct {
 	Rule, First, Kind string
 	Here, Unmet       bool
-	Drift             bool // the rule limits drift, which has too few sessions
+	Drift             bool // the rule limits drift, which has too few sessions: of Names, nil for all
+	Names             []string
 	Of                int
 }
 
 func (r RuleIdle) String() string {
 	switch {
+	case r.Drift && r.Names == nil:
+		return r.Rule + " limits drift, which is not judged: that takes two sessions of other times since an anchor"
 	case r.Drift:
-		return r.Rule + " limits drift, which is not judged: that takes two sessions of other times to compare with"
+		return r.Rule + " limits the drift of " + result.Few(r.Names) +
+			", which is not judged: that takes three sessions that have it, with the head, and two runs in one"
 	case r.Here:
 		return r.Rule + " has nothing to judge here; another workload may have it"
 	case r.First != "":

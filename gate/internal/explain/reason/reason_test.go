@@ -46,7 +46,7 @@ var reasons = []result.Reason{
 	ComparedSingle{}, Moved{},
 	OutputDisagrees{}, StepsCover{}, LaunchRate{}, StartUp{}, SkipsMore{}, OtherCycle{}, OneStep{}, OnOneSide{},
 	OnOneSide{Without: "base"},
-	Omitted{}, SomeRuns{}, NeedsProfiler{Metric: "dram_bytes"}, RuleIdle{}, RuleIdle{Drift: true},
+	Omitted{}, SomeRuns{}, NeedsProfiler{Metric: "dram_bytes"}, RuleIdle{}, RuleIdle{Drift: true}, RuleIdle{Drift: true, Names: []string{"k"}},
 	SameRuns{}, Looked{}, OnBoard{},
 	OnBoard{Kept: 1},
 	OtherBoard{}, UnknownGPU{},

@@ -63,10 +63,7 @@ func (t comparison) exposedChange(p pair) float64 {
 
 // selected reports whether a rule names a pair, by its metric in full or by its subject, or bounds its value.
 func (t comparison) selected(p pair) bool {
-	selects := func(r thresholds.Rule) bool {
-		return r.Where == p.Limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Benchmark+r.Section != ""
-	}
-	return t.Named(p.Pair) || p.Limit.Bounded() || slices.ContainsFunc(t.Policy.Rules, selects)
+	return t.Named(p.Pair) || p.Limit.Bounded() || t.Policy.Selects(p.Limit)
 }
 
 // leastCost is the least cost at which a slower pair fails the gate, 0 where a rule selects it.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -308,5 +309,64 @@ func TestDriftSays(t *testing.T) {
 	}
 	if said := driftOf(append(slices.Clone(s[:3]), other[6], s[4], s[5], s[6]), policy); len(said) != 1 {
 		t.Errorf("a session of another GPU among the others: %v", said)
+	}
+}
+
+// TestUnjudgedDrift holds that a rule on drift judges a small kernel that it names, and that a report says of which
+// kernels it cannot: ones of another name, of one run a session, or without an anchor.
+func TestUnjudgedDrift(t *testing.T) {
+	t.Parallel()
+	rename := func(s []model.Session) {
+		for i := range s[len(s)-1].Series {
+			if x := &s[len(s)-1].Series[i].Subject; x.Name == "k0(float*)" {
+				x.Name = "other(float*)"
+			}
+		}
+	}
+	for name, x := range map[string]struct {
+		kernel        string
+		edit          func(s []model.Session)
+		anchor        int // the sessions since the anchor begin there
+		drifts, words string
+	}{
+		"judged": {"k0", func([]model.Session) {}, 0, "over-drift", ""},
+		"small": {"k0", func(s []model.Session) {
+			for i := range s {
+				for _, y := range s[i].Series {
+					for run := range y.Values {
+						if y.Subject.Name == "k0(float*)" && y.Metric.Unit == "ns" {
+							y.Values[run] *= 0.01
+						}
+					}
+				}
+			}
+		}, 0, "over-drift", ""},
+		"renamed": {"k*", rename, 0, "", "limits the drift of k0, which is not judged"},
+		"one run": {"k0", func(s []model.Session) {
+			for i := range s {
+				s[i] = some(s[i], []int{0})
+			}
+		}, 0, "", "limits the drift of k0, which is not judged"},
+		"no anchor": {"k0", func([]model.Session) {}, 8, "", "limits drift, which is not judged"},
+	} {
+		policy, err := thresholds.Parse("x.toml", fmt.Appendf(nil, "[[rule]]\nkernel = %q\ndrift = \"5%%\"\n", x.kernel))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(2, 5))
+		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, 9, 0.01, 0)
+		x.edit(s)
+		drifts, idle := decide.Drift(s[3:8:8], s[x.anchor:8:8], s[8:], policy.For(""))
+		got, said := "", ""
+		for _, d := range append(drifts, idle...) {
+			if d.Key == "over-drift" {
+				got = d.Key
+			} else if d.Key == "rule-idle" {
+				said += d.Sentence
+			}
+		}
+		if got != x.drifts || !strings.Contains(said, x.words) || (x.words == "") != (said == "") {
+			t.Errorf("%s: %q, want %q; %q, want %q", name, got, x.drifts, said, x.words)
+		}
 	}
 }

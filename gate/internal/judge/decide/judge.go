@@ -198,19 +198,14 @@ func ReasonOf(err error) *result.Remark {
 }
 
 // Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
-// of the baseline. idle names the first rule on drift where these are too few as well.
+// of the baseline, but for rules on drift. idle names the first of these where there is nothing to follow.
 func Drift(base, since, head []model.Session, policy *thresholds.Resolved) (drifts, idle []result.Remark) {
 	// the anchor is the first state of a drift
 	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
 		return len(since) > 0 && s.Start.Before(since[0].Start)
 	})
 	anchored, steps := followed(since, head, policy), followed(recent, head, policy)
-	for _, r := range policy.Rules {
-		if r.Drift != nil && idle == nil && len(anchored.Sessions)+len(steps.Sessions) == 0 {
-			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Drift: true}))
-		}
-	}
-	return history.Drift(anchored, steps, policy.Alpha), idle
+	return history.Drift(anchored, steps, policy.Alpha)
 }
 
 // followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared
@@ -219,7 +214,7 @@ func followed(sessions, head []model.Session, policy *thresholds.Resolved) histo
 	fits, because := align.Comparable(sessions, head)
 	all := history.Separate(slices.Concat(fits, head))
 	if because != nil || len(fits) < 2 || len(all) < 3 {
-		return history.Basis{}
+		return history.Basis{Policy: policy}
 	}
 	time, total := recorded.Times(head)
 	return history.Basis{Sessions: all, Time: time, Total: total, Tick: recorded.FinestTick(slices.Concat(fits, head)),
