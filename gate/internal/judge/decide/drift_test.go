@@ -349,7 +349,8 @@ func TestUnjudgedDrift(t *testing.T) {
 		}, 0, "", "limits the drift of k0, which is not judged"},
 		"no anchor": {"k0", func([]model.Session) {}, 8, "", "limits drift, which is not judged"},
 	} {
-		policy, err := thresholds.Parse("x.toml", fmt.Appendf(nil, "[[rule]]\nkernel = %q\ndrift = \"5%%\"\n", x.kernel))
+		rule := fmt.Sprintf("[[rule]]\nkernel = %q\ndrift = \"5%%\"\n", x.kernel)
+		policy, err := thresholds.Parse("x.toml", []byte(rule))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -202,10 +202,12 @@ func TestFasterRank(t *testing.T) {
 			put(&s, rank(i), measure.GPUTime, func(run int) float64 { return whole[run] * x / mean })
 		}
 		slowest := slices.Max(of) / mean
-		put(&s, measure.Workload, measure.Imbalance, func(int) float64 { return slowest * math.Exp(0.002*r.NormFloat64()) })
+		put(&s, measure.Workload, measure.Imbalance, func(int) float64 {
+			return slowest * math.Exp(0.002*r.NormFloat64())
+		})
 		if step {
 			for _, x := range []measure.Metric{measure.StepTime, measure.MeanStep} {
-				put(&s, measure.Workload, x, func(run int) float64 { return (whole[run]*slowest + 60e3) })
+				put(&s, measure.Workload, x, func(run int) float64 { return whole[run]*slowest + 60e3 })
 			}
 		}
 		s.SortSeries()
@@ -220,7 +222,7 @@ func TestFasterRank(t *testing.T) {
 			{"one of two -10 %", []float64{1, 1}, []float64{0.9, 1}, false},
 			{"three of four -20 %", []float64{1, 1, 1, 1}, []float64{0.8, 1, 0.8, 0.8}, false},
 			{"one +10 %, one -30 %", []float64{1, 1}, []float64{1.1, 0.7}, true},
-			{"the slow one +8 %, all others -8 %", []float64{1.2, 1, 1, 1}, []float64{1.296, 0.92, 0.92, 0.92}, true},
+			{"the slow one +8 %, others -8 %", []float64{1.2, 1, 1, 1}, []float64{1.296, 0.92, 0.92, 0.92}, true},
 		} {
 			r := rand.New(rand.NewPCG(seed, 61))
 			step := seed%2 == 0
