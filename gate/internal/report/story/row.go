@@ -282,7 +282,12 @@ func (v *Story) benchmarks() *Table {
 	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "metric", Rank: 3, Optional: true},
 		{Title: "baseline → head", Right: true}, {Title: "change", Right: true},
 		{Title: "interval", Rank: 2, Right: true}, {Title: "outcome", Rank: 1}}}
-	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return r.F.Scope != measure.ScopeBenchmark })
+	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool {
+		bounded := func(x Row) bool { // a new row that has a bound has a comparison with it besides
+			return x.F.Outcome != result.New && x.F.Subject() == r.F.Subject() && x.F.Metric == r.F.Metric
+		}
+		return r.F.Scope != measure.ScopeBenchmark || r.F.Outcome == result.New && slices.ContainsFunc(v.Rows, bounded)
+	})
 	if len(rows) < 2 || v.Report.Verdict != result.Pass || v.Verbose {
 		return t
 	}
