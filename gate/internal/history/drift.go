@@ -80,7 +80,7 @@ func unjudged(t Basis, lost []path) (without, idle []result.Remark) {
 	for _, r := range t.Policy.Rules {
 		var of []measure.Subject
 		for _, x := range lost {
-			if x.limit.Rule == r.Where {
+			if r.Drift != nil && x.limit.Rule == r.Where && (t.Policy.Selects(x.limit) || slices.Index(x.at, 0) == 0) {
 				of = append(of, x.subject)
 			}
 		}
@@ -139,12 +139,12 @@ func Separate(sessions []model.Session) (out []model.Session) {
 	return out
 }
 
-// follow makes a path of every subject that counts through the sessions. A lost path has a rule on drift, and too few
-// sessions or runs, or no head.
+// follow makes a path of every subject that counts through the sessions. A lost path has too few sessions or runs, or
+// no head.
 func follow(t Basis) (paths, lost []path) {
 	sessions := t.Sessions
 	if len(sessions) == 0 {
-		return nil, nil
+		return
 	}
 	s := recorded.New(sessions, t.Total)
 	var runs []stats.Variance
@@ -176,9 +176,7 @@ func follow(t Basis) (paths, lost []path) {
 		}
 		x.run = stats.Pool(spreads...)
 		if x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
-			if x.limit.Drift != nil && len(x.at) > 0 && (x.at[0] == 0 || t.Policy.Selects(x.limit)) {
-				lost = append(lost, x)
-			}
+			lost = append(lost, x)
 			continue
 		}
 		x.base = math.Exp(x.times[0])

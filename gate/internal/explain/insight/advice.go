@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
@@ -78,12 +77,12 @@ var conditions = map[string]func(*Failure) bool{
 	"memory":                         metric(measure.MemoryPeak),
 	"output, memory":                 named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
 	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
-		"first token", "inter-token"),
-	"server, throughput":               named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
+		"first token", "inter token"),
+	"server, throughput":               named(measure.ScopeOutput, "throughput", "req s", "requests", "qps"),
 	"output, no speed":                 of(measure.ScopeOutput, noSpeed),
 	"output":                           scoped(measure.ScopeOutput),
 	"benchmark row, server latency":    named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
-	"benchmark row, server throughput": named(measure.ScopeBenchmark, "throughput", "req/s", "qps"),
+	"benchmark row, server throughput": named(measure.ScopeBenchmark, "throughput", "req s", "qps"),
 	"benchmark row, memory":            metric(measure.Memory),
 	"benchmark row, profiled": of(measure.ScopeBenchmark,
 		func(x *result.Finding) bool { return x.Cause != nil }),
@@ -183,15 +182,13 @@ func metric(m measure.Metric) func(*Failure) bool {
 	return lead(func(x *result.Finding) bool { return x.Metric == m.Name })
 }
 
+var spaced = strings.NewReplacer("_", " ", "-", " ", ".", " ", "/", " ", "=", " ", ":", " ")
+
 // named reports whether the failure is of a scope, and a word of its name, metric or unit begins like one of these.
 func named(s measure.Scope, words ...string) func(*Failure) bool {
-	spaced := func(text string) string {
-		mark := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), mark), " ")
-	}
 	return of(s, func(x *result.Finding) bool {
-		text := spaced(x.Name + " " + x.Metric + " " + x.Unit)
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, spaced(word)) })
+		text := " " + spaced.Replace(strings.ToLower(x.Name+" "+x.Metric+" "+x.Unit))
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, " "+word) })
 	})
 }
 

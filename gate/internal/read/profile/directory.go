@@ -64,15 +64,11 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 			return err
 		}
 		n := len(to.Summaries)
-		most := ""
-		if len(to.Summaries[n-1].Series) < len(to.Summaries[0].Series) {
-			most = "at most "
-		}
 		switch {
 		case loads != nil:
 			to.Warnings = append(to.Warnings,
-				fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has %s%s",
-					dir, runs, strings.Join(loads, " and "), most, measure.Count(n, "run")))
+				fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has at most %s",
+					dir, runs, strings.Join(loads, " and "), measure.Count(n, "run")))
 		case n < runs:
 			to.Warnings = append(to.Warnings,
 				dir+": its files have no benchmark in common, so that they are of one process")

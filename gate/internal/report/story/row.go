@@ -283,10 +283,8 @@ func (v *Story) benchmarks() *Table {
 		{Title: "baseline → head", Right: true}, {Title: "change", Right: true},
 		{Title: "interval", Rank: 2, Right: true}, {Title: "outcome", Rank: 1}}}
 	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool {
-		bounded := func(x Row) bool { // a new row that has a bound has a comparison with it besides
-			return x.F.Outcome != result.New && x.F.Subject() == r.F.Subject() && x.F.Metric == r.F.Metric
-		}
-		return r.F.Scope != measure.ScopeBenchmark || r.F.Outcome == result.New && slices.ContainsFunc(v.Rows, bounded)
+		bounds := func(x Row) bool { return x.F.Outcome != result.New && x.Subject == r.Subject && x.Metric == r.Metric }
+		return r.F.Scope != measure.ScopeBenchmark || r.F.Outcome == result.New && slices.ContainsFunc(v.Rows, bounds)
 	})
 	if len(rows) < 2 || v.Report.Verdict != result.Pass || v.Verbose {
 		return t
