@@ -283,8 +283,8 @@ func (v *Story) benchmarks() *Table {
 		{Title: "baseline → head", Right: true}, {Title: "change", Right: true},
 		{Title: "interval", Rank: 2, Right: true}, {Title: "outcome", Rank: 1}}}
 	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool {
-		bounds := func(x Row) bool { return x.F.Outcome != result.New && x.Subject == r.Subject && x.Metric == r.Metric }
-		return r.F.Scope != measure.ScopeBenchmark || r.F.Outcome == result.New && slices.ContainsFunc(v.Rows, bounds)
+		has := func(x Row) bool { return x.F.Outcome != result.New && x.Subject == r.Subject && x.Metric == r.Metric }
+		return r.F.Scope != measure.ScopeBenchmark || r.F.Outcome == result.New && slices.ContainsFunc(v.Rows, has)
 	})
 	if len(rows) < 2 || v.Report.Verdict != result.Pass || v.Verbose {
 		return t
