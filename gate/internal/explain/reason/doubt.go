@@ -33,7 +33,7 @@ type Steps struct{ Base, Head int }
 
 func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " +
-		result.Number(r.Head).Text() + " in the head"
+		result.Number(r.Head).Text() + " in the head, in the shortest run of each"
 }
 
 // LostLaunches is launches of a side, in a step or run, without a record of the profiler or a row of a table; Share is
