@@ -173,11 +173,11 @@ func shorter(findings []result.Finding) {
 
 // forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A
 // finding that only an undecided whole would forgive is in doubt; that of a rank is undecided without doubt where the
-// slowest rank is not probably worse, or not beyond the limit either.
+// slowest rank is not certainly worse, or not beyond the limit either.
 func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 	var doubtful, open *whole
 	for k, w := range wholes {
-		if w.ofDevices && (!w.probablyWorse() || f.Doubted && w.low <= w.allowed) {
+		if w.ofDevices && (!w.worse() || f.Doubted && w.low <= w.allowed) {
 			open = &w
 		}
 		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
