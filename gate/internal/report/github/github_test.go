@@ -190,11 +190,24 @@ func TestOutputsAndSummary(t *testing.T) {
 			t.Errorf("no %s in %q", kv, output)
 		}
 	}
-	if n := strings.Count(output, "<<"); n != 9 {
+	if n := strings.Count(output, "<<"); n != 10 { // the first twice
 		t.Errorf("%d outputs in %q", n, output)
 	}
 	if got := read(t, env["GITHUB_STEP_SUMMARY"]); got != "## fail\n\n" {
 		t.Errorf("summary %q", got)
+	}
+
+	// The measured program appended a verdict of its own, and a value without an end.
+	open := "verdict<<E\npass\nE\nx<<" + end + "\n"
+	if err := os.WriteFile(env["GITHUB_OUTPUT"], []byte(open), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Publish(r, "", o); err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(strings.TrimPrefix(read(t, env["GITHUB_OUTPUT"]), open), end+"\n") // as GitHub reads it
+	if _, rest, _ = strings.Cut(rest, end+"\n"); !strings.HasPrefix(rest, "verdict<<"+end+"\nfail\n") {
+		t.Errorf("behind an open value stands %q", rest)
 	}
 
 	// A verdict that a saved report made up cannot become an output.
@@ -215,7 +228,7 @@ func TestOutputsAndSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	output = read(t, env["GITHUB_OUTPUT"])
-	if strings.Contains(output, "\nverdict=pass") || strings.Count(output, end) != 2*9 ||
+	if strings.Contains(output, "\nverdict=pass") || strings.Count(output, end) != 2*10 ||
 		strings.ContainsAny(output, "\r\u2028") {
 		t.Errorf("outputs %q", output)
 	}
