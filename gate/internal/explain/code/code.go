@@ -142,7 +142,7 @@ func Notes(c *result.Code, baseline []model.Session, alone bool) []result.Remark
 func notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
 	launched := launches(c, baseline)
 	changed := slices.Clone(c.Changed)
-	slices.SortStableFunc(changed, func(a, b devicecode.Change) int {
+	measure.Sort(changed, func(a, b devicecode.Change) int {
 		return cmp.Or(cmp.Compare(b.Head.SpillStores-b.Base.SpillStores, a.Head.SpillStores-a.Base.SpillStores),
 			cmp.Compare(b.Head.Registers-b.Base.Registers, a.Head.Registers-a.Base.Registers))
 	})

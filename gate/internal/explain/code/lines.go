@@ -229,7 +229,7 @@ const mostSpans = 4
 // texts are changed lines by file and function, those in functions first: "app.cu:41–47, 50, in saxpy".
 func texts(spans []span) (out []string) {
 	order := func(s span) int { return min(len(s.function), 1) }
-	slices.SortStableFunc(spans, func(a, b span) int {
+	measure.Sort(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(order(b), order(a)), cmp.Compare(a.File, b.File), cmp.Compare(a.function, b.function))
 	})
 	for i := 0; i < len(spans); {

@@ -242,7 +242,7 @@ func (m Matching) weigh(side int, calls float64, silent bool) (launches, ns floa
 	for _, s := range recorded.Kernels(other.Subjects()) {
 		add([]measure.Subject{s}, []measure.Subject{s})
 	}
-	slices.SortFunc(kernels, func(a, b kernel) int { return cmp.Compare(b.time, a.time) })
+	measure.Sort(kernels, func(a, b kernel) int { return cmp.Compare(b.time, a.time) })
 	for _, k := range kernels {
 		some := math.Min(launches, k.missing)
 		ns, launches = ns+some*k.time, launches-some
