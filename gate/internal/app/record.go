@@ -181,7 +181,8 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 	head[0].Runs = without(head[0].Runs, first)
 	var series []model.Series
 	for _, x := range head[0].Series {
-		if x.Values = without(x.Values, first); len(stats.Known(x.Values)) > 0 {
+		x.Values = without(x.Values, first)
+		if len(stats.Known(x.Values)) > 0 {
 			series = append(series, x)
 		}
 	}

@@ -221,7 +221,8 @@ func (x *server) end(clientFailed bool, grace time.Duration) (killed bool) {
 		return false
 	}
 	proc.SignalGroup(x.cmd, x.Stop)
-	if killed = !proc.Ended(x.done, grace); killed {
+	killed = !proc.Ended(x.done, grace)
+	if killed {
 		proc.KillGroup(x.cmd)
 		<-x.done
 	}

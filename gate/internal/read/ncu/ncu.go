@@ -93,7 +93,8 @@ func Session(runs ...*counters.Profile) (model.Session, error) {
 	s := model.Session{Environment: model.Environment{Tool: "ncu"}, Warmup: "0"}
 	rows := map[series]model.Values{}
 	for i, p := range runs {
-		if s.GPU = runs[0].GPU; s.GPU != p.GPU {
+		s.GPU = runs[0].GPU
+		if s.GPU != p.GPU {
 			return s, model.Refuse(model.OtherGPU, "write the same page of every run on one GPU model",
 				"%s was measured on another GPU model than %s, or is another page", p.Source, runs[0].Source)
 		}

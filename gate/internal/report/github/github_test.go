@@ -206,7 +206,8 @@ func TestOutputsAndSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(strings.TrimPrefix(read(t, env["GITHUB_OUTPUT"]), open), end+"\n") // as GitHub reads it
-	if _, rest, _ = strings.Cut(rest, end+"\n"); !strings.HasPrefix(rest, "verdict<<"+end+"\nfail\n") {
+	_, rest, _ = strings.Cut(rest, end+"\n")
+	if !strings.HasPrefix(rest, "verdict<<"+end+"\nfail\n") {
 		t.Errorf("behind an open value stands %q", rest)
 	}
 
