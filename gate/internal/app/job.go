@@ -27,7 +27,7 @@ type Job struct {
 	Root string // directory of the baselines
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
-	Policy    *thresholds.Resolved // what is allowed; must be given
+	Policy    *thresholds.Resolved // the limits that hold; must be given
 	Rule      profile.Rule         // how traces are cut; what it leaves open is as in the baseline
 	Code      CodeFiles            // with device code, which is compared beside what is measured
 	Observe   func(Event)          // told of the progress and of doubts, nil for nobody

@@ -103,7 +103,7 @@ type Operation struct {
 	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is not known
 	Line     int    `json:"line,omitempty"`
 	Function string `json:"function,omitempty"`
-	Parts    string `json:"parts,omitempty"` // what is fused into it, by name in order: "add exp mul tanh"
+	Parts    string `json:"parts,omitempty"` // names of the fused operations in order: "add exp mul tanh"
 	Was      string `json:"-"`               // the name in the baseline, where Kernel is that of the head
 }
 

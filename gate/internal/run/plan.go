@@ -71,7 +71,7 @@ type Options struct {
 	// Profiler records the runs, and Exe is its executable, "" for that on the PATH.
 	Profiler profiler.Profiler
 	Exe      string
-	// What it records, but for Python.
+	// Options are the recorded tables, without those of Python.
 	profiler.Options
 	// Starts is the most runs that have started beside the one whose turn it is, each held when it opens the GPU until
 	// its own turn: 0 or 1 for one start after the other. What memory there is may make them fewer.

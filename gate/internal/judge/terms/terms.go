@@ -175,7 +175,7 @@ func NotReplayed(base, head *recorded.Index) []result.Remark {
 	return nil
 }
 
-// waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never
+// waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: 0 where the GPU never
 // waits for the CPU, all of it from a tenth of the step on, and where no recording says.
 func waiting(base, head *recorded.Index) float64 {
 	most := 0.0
