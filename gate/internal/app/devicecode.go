@@ -191,14 +191,27 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	}
 	for i, f := range r.Findings {
 		var ofCode, ofLaunch result.Remark // empty for none
-		if names, is := slower[i]; is {
+		fused := c.fused(f)
+		if names, is := slower[i]; is && len(fused) == 0 {
 			ofCode = known.ofCode(f, names)
 		}
-		if known.tree != nil && called(f) {
+		if known.tree != nil && len(fused) > 0 {
+			ofCode = known.tree.Compiled(fused)
+		} else if known.tree != nil && called(f) {
 			ofLaunch = known.tree.Changed(f.Origin.File, f.Origin.Line, code.Launch)
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)
 	}
+}
+
+// fused are the lines of the program that torch.compile made the kernels of a finding of.
+func (c *Check) fused(f result.Finding) (lines []devicecode.Line) {
+	for _, x := range c.compiled {
+		if x.Kernel == f.Kernel || slices.Contains(f.HeadNames, x.Kernel) {
+			lines = append(lines, devicecode.Line{File: filepath.Join(Repository(), x.File), Number: x.Line})
+		}
+	}
+	return lines
 }
 
 // lines are the line tables of the head and the tree beside the baseline's commit, each with why it is not known.

@@ -99,10 +99,11 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 }
 
 // unstacked reports whether launches of a kernel have no call stack: those by Triton and Numba call the driver, for
-// which the profiler records none. The definition in the repository is the place of such a kernel.
+// which the profiler records none. The definition in the repository is the place of such a kernel; torch.compile traces
+// the lines that it made one of.
 func (c *Check) unstacked(f result.Finding) bool {
 	file, _, defined := c.defined(f)
-	return defined && filepath.Ext(file) == ".py" || inductor().MatchString(f.Kernel)
+	return defined && filepath.Ext(file) == ".py" || inductor().MatchString(f.Kernel) && !c.Way().Alone
 }
 
 // explainTime is the time for explanations, 0 for any.
@@ -151,10 +152,12 @@ func (u Unexplained) String() string { return u.Missing + ": " + u.Why + "; " + 
 
 // origins runs the head with call stacks to find the places of what got slower in the repository.
 func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) error {
-	r, dump := x.report, false
+	r, dump := x.report, run.Dump{}
 	for i := range wanted { // one that the session knows has its place
 		known := slices.ContainsFunc(r.HeadSessions, func(s model.Session) bool { return len(s.Operations) > 0 })
-		dump = dump || !known && fusion().MatchString(r.Findings[i].Kernel)
+		dump.XLA = dump.XLA || !known && fusion().MatchString(r.Findings[i].Kernel)
+		dump.Torch = dump.Torch || slices.ContainsFunc(append(r.Findings[i].HeadNames, r.Findings[i].Kernel),
+			inductor().MatchString)
 	}
 	if err := x.affords(false); err != nil {
 		return err
@@ -165,10 +168,20 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		return err
 	}
 	_, traces := recorded.Split()
-	found := false
+	found, changed := false, func(string, int) bool { return false }
+	if dump.Torch {
+		x.compiled = slices.DeleteFunc(slices.Clone(recorded.Operations[1]), func(o model.Operation) bool {
+			return o.Path != ""
+		})
+		if tree, _ := x.tree(ctx, r.Base.Commit); tree != nil {
+			changed = tree.Holds
+		}
+	}
 	for i, t := range wanted {
 		f := &r.Findings[i]
-		f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
+		if f.Origin = t.Compiled(x.compiled, changed); f.Origin == nil {
+			f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
+		}
 		if f.Origin == nil {
 			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.Live.Head.Dir})
 		}
@@ -262,7 +275,7 @@ func (x *explanation) explainRow(ctx context.Context, i int) error {
 	}
 	x.begin("running once more under the profiler to explain " + measure.Quote(f.Name))
 	live := x.Live.Of(*x.Live.Head.With(arguments)) // all runs execute the slower row
-	recorded, err := live.profiled(ctx, x.base.With(arguments), false, false)
+	recorded, err := live.profiled(ctx, x.base.With(arguments), false, run.Dump{})
 	if err != nil {
 		return err
 	}

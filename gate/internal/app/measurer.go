@@ -86,11 +86,11 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	defer asking.Wait()
 	p := m.plan(runs, base)
 	result, err := run.Session(ctx, p, m.Observe)
-	if failed := (*run.WorkloadError)(nil); p.Dump && errors.As(err, &failed) && failed.Index <= 2 && ctx.Err() == nil {
-		p.Dump = false // a program may fail where XLA dumps its programs
+	if failed := (*run.WorkloadError)(nil); p.Dump.XLA && errors.As(err, &failed) && failed.Index <= 2 && ctx.Err() == nil {
+		p.Dump.XLA = false // a program may fail where XLA dumps its programs
 		if result, err = run.Session(ctx, p, m.Observe); err == nil {
 			m.Dump, m.NoDump = false, true
-			out.Warnings = append(out.Warnings, namesAlone+failed.Error())
+			out.Warnings = append(out.Warnings, run.Dump{XLA: true}.NamesAlone(failed))
 		}
 	}
 	if result, err = m.ended(result, err); err != nil {
@@ -156,7 +156,7 @@ func (m *Live) dump(ctx context.Context, base *Build, out *Measurement) {
 	if own, err := m.ended(run.Session(ctx, p, nil)); err == nil {
 		out.operations = own.Operations
 	} else {
-		out.Warnings = append(out.Warnings, namesAlone+err.Error())
+		out.Warnings = append(out.Warnings, run.Dump{XLA: true}.NamesAlone(err))
 	}
 }
 
@@ -173,8 +173,6 @@ func (m *Live) sample(ctx context.Context, base *Build, out *Measurement) error 
 	}
 	return err
 }
-
-const namesAlone = "kernels of XLA are known by their names alone: "
 
 // ended tells the observer of the end of a session, and notes its time.
 func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
@@ -208,14 +206,17 @@ func fused(traces []model.Trace) bool {
 
 func (m *Live) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
-	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs, p.Dump = true, false, 0, nil, false
+	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs, p.Dump = true, false, 0, nil, run.Dump{}
 	return p
 }
 
 // profiled records one run of each build beside those that are judged.
-func (m *Live) profiled(ctx context.Context, base *Build, stacks, dump bool) (*run.Result, error) {
+func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result,
+	error) {
 	p := m.plan(1, base)
-	p.Dump = dump && m.Way.Alone
+	if p.Dump = dump; !m.Way.Alone {
+		p.Dump = run.Dump{}
+	}
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
 }
@@ -261,7 +262,7 @@ type wanted struct{ profiled, unprofiled bool }
 func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs,
 		Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
-	p.GPUMetrics, p.Partial, p.Dump = false, m.Partial, m.Dump && m.Way.Alone
+	p.GPUMetrics, p.Partial, p.Dump.XLA = false, m.Partial, m.Dump && m.Way.Alone
 	if m.Way.Unprofiled {
 		p.Runs, p.Unprofiled = 0, runs
 		return p

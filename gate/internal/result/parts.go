@@ -204,7 +204,8 @@ type Origin struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Function string `json:"function"`
-	// Operation is the path of the operation that XLA made the kernel of, "" for another kernel.
+	// Operation is the path of the operation that XLA made the kernel of, "torch.compile" with the number of further
+	// lines for one of PyTorch, "" for another kernel.
 	Operation string `json:"operation,omitempty"`
 	Share     Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/read/nsysjax"
+	"github.com/nsgate/nsgate/gate/internal/read/torch"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
@@ -26,26 +27,43 @@ const (
 // dumpRoomMiB is how much room a dump may take: more of it is removed while the program runs.
 const dumpRoomMiB = 1024
 
-// flagsOfXLA is the variable with the flags of XLA, which JAX uses.
-const flagsOfXLA = "XLA_FLAGS"
+// Dump is which compilers write down where the kernels come from that they make while a program runs.
+type Dump struct {
+	XLA   bool `json:"xla,omitempty"`   // its optimised programs, as of JAX
+	Torch bool `json:"torch,omitempty"` // the trace of torch.compile, which then compiles anew
+}
+
+// flagsOfXLA is the variable with the flags of XLA, traceOfTorch the one with the directory of PyTorch's trace.
+const flagsOfXLA, traceOfTorch = "XLA_FLAGS", "TORCH_TRACE"
 
 func dumpIn(dir string, base bool) string {
 	if base {
-		return filepath.Join(dir, "xla-base")
+		return filepath.Join(dir, "dump-base")
 	}
-	return filepath.Join(dir, "xla-head")
+	return filepath.Join(dir, "dump-head")
+}
+
+// NamesAlone is what a session lacks without its dump, for a warning.
+func (d Dump) NamesAlone(why error) string {
+	compiler := "XLA"
+	if !d.XLA {
+		compiler = "torch.compile"
+	}
+	return "kernels of " + compiler + " are known by their names alone: " + why.Error()
 }
 
 var userDump = input.Pattern(`(?:^|\s)--?xla_dump_to=["']?([^"'\s]*)`)
 
-// dumping is an environment in which XLA dumps its programs to a directory, beside the user's flags. A directory of the
-// user's stays.
-func dumping(env []string, dir string) []string {
-	flags := os.Getenv(flagsOfXLA)
-	if userDump().MatchString(flags) {
-		return env
+// dumping is an environment in which compilers dump to a directory, beside the user's flags. A directory of the user's
+// stays.
+func (d Dump) dumping(env []string, dir string) []string {
+	if flags := os.Getenv(flagsOfXLA); d.XLA && !userDump().MatchString(flags) {
+		env = append(env, strings.TrimSpace(flagsOfXLA+"="+flags)+" --xla_dump_to="+dir+" --xla_dump_hlo_as_text")
 	}
-	return append(env, strings.TrimSpace(flagsOfXLA+"="+flags)+" --xla_dump_to="+dir+" --xla_dump_hlo_as_text")
+	if d.Torch && os.Getenv(traceOfTorch) == "" {
+		env = append(env, traceOfTorch+"="+dir, "INDUCTOR_PROVENANCE=1", "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1")
+	}
+	return env
 }
 
 // boundDump removes a dump that outgrows its room until the run has ended: XLA goes on without where a file is in its
@@ -73,7 +91,7 @@ func boundDump(dir string, room int64, ended <-chan struct{}) {
 	}
 }
 
-// dumps are the optimised programs of a run, and the directories below which files are the repository's own.
+// dumps are what compilers wrote in a run, and the directories below which files are the repository's own.
 type dumps struct{ Files, Roots []string }
 
 const dumpsMode = "--dumps"
@@ -84,21 +102,21 @@ func init() { confine.Register(dumpsMode, dumps.read) }
 // their names.
 func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 	for i, build := range []*Build{p.Base, &p.Head} {
-		if build == nil || !p.Dump {
+		if build == nil || p.Dump == (Dump{}) {
 			continue
 		}
 		here, _ := filepath.Abs(cmp.Or(build.Dir, "."))
-		dir, since := dumpIn(private, i == 0), time.Time{}
-		if users := userDump().FindStringSubmatch(os.Getenv(flagsOfXLA)); users != nil && p.Base == nil {
-			// The files of two builds would be mixed; the clock of a file system is up to a tick behind.
-			dir, since = users[1], res.Runs[0].Start.Add(-10*time.Millisecond)
-			if !filepath.IsAbs(dir) {
+		dir := dumpIn(private, i == 0)
+		defer os.RemoveAll(dir)
+		asked := dumps{Files: dumped(dir, time.Time{})}
+		users := userDump().FindStringSubmatch(os.Getenv(flagsOfXLA))
+		if users != nil && p.Base == nil && p.Dump.XLA { // the files of two builds would be mixed
+			if dir = users[1]; !filepath.IsAbs(dir) {
 				dir = filepath.Join(here, dir)
 			}
-		} else {
-			defer os.RemoveAll(dir)
+			// the clock of a file system is up to a tick behind
+			asked.Files = append(asked.Files, dumped(dir, res.Runs[0].Start.Add(-10*time.Millisecond))...)
 		}
-		asked := dumps{Files: dumped(dir, since)}
 		if len(asked.Files) == 0 {
 			continue
 		}
@@ -111,15 +129,20 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 			res.Operations[i] = found
 			return nil
 		})
-		if err := confine.Refused(err, "the dump of XLA"); err != nil {
-			res.Warnings = append(res.Warnings, "kernels of XLA are known by their names alone: "+err.Error())
+		if err := confine.Refused(err, "what the compiler wrote"); err != nil {
+			res.Warnings = append(res.Warnings, p.Dump.NamesAlone(err))
 		}
 	}
 }
 
-// dumped are the optimised programs in a directory that were written since then, the largest first.
+// logSuffix ends the name of a trace of PyTorch.
+const logSuffix = ".log"
+
+// dumped are the optimised programs and the traces in a directory that were written since then, the largest first.
 func dumped(dir string, since time.Time) (files []string) {
 	names, _ := new(input.Search).Paths(dir, "*after_optimizations.txt")
+	logs, _ := new(input.Search).Paths(dir, "*torch_trace_*"+logSuffix)
+	names = append(names, logs...)
 	sizes := map[string]int64{}
 	for _, name := range names {
 		if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since) {
@@ -152,20 +175,26 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		return name
 	}
 	var all []model.Operation
-	type place struct{ kernel, path, file, function string }
-	seen := map[place]bool{}
+	seen := map[model.Operation]bool{}
 	for _, name := range x.Files {
 		f, err := input.Open(name)
 		if err != nil {
 			return err
 		}
-		found, err := nsysjax.Operations(f, own)
+		read := nsysjax.Operations
+		if strings.HasSuffix(name, logSuffix) {
+			read = torch.Compiled
+		}
+		found, err := read(f, own)
 		f.Close()
 		if err != nil {
 			return err
 		}
 		for _, op := range found {
-			at := place{op.Kernel, op.Path, op.File, op.Function}
+			at := op
+			if at.Parts = ""; op.Path != "" {
+				at.Line = 0
+			}
 			if !seen[at] && len(all) < model.MostOperations {
 				seen[at] = true
 				all = append(all, op)

@@ -29,7 +29,7 @@ sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimiza
 	t.Setenv("XLA_FLAGS", "--xla_gpu_x=1")
 	p := session(t, 2)
 	build := Build{Command: []string{"./work"}, Dir: dir}
-	p.Head, p.Base, p.Dump = build, &build, true
+	p.Head, p.Base, p.Dump = build, &build, Dump{XLA: true}
 	res, err := Session(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)

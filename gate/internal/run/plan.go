@@ -105,8 +105,9 @@ type Plan struct {
 	Runs       int    // fresh processes of each build under the profiler; without any none is needed
 	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
 	Self       string // the executable that the profiler starts as the runner, "" for this one
-	// Dump has the first run of each build write the programs that XLA made of it, for [Result.Operations].
-	Dump bool
+	// Dump has compilers write down in the first run of each build where its kernels come from, for
+	// [Result.Operations].
+	Dump Dump
 	// Partial keeps the runs that have ended where ctx ends during a later one: at least two of each kind.
 	Partial bool
 	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end
@@ -193,7 +194,7 @@ func (b Build) python() bool {
 type slot struct {
 	Base       bool `json:"base"`
 	Unprofiled bool `json:"unprofiled"`
-	Dump       bool `json:"dump,omitempty"` // see [Plan.Dump]
+	Dump       Dump `json:"dump,omitzero"` // see [Plan.Dump]
 }
 
 // schedule is the runs of a session in order. Two builds are run as A B B A, over and over (A is the base), so that a

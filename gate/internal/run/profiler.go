@@ -140,7 +140,7 @@ func (x *processes) shorten() bool {
 	x.read()
 	planned, ended := map[slot]int{}, map[slot]int{}
 	for i, kind := range x.schedule() {
-		kind.Dump = false
+		kind.Dump = Dump{}
 		planned[kind]++
 		if i < len(x.journal.runs) {
 			ended[kind]++

@@ -109,7 +109,7 @@ type Result struct {
 	Loaded []string
 	// Base and Head are the unprofiled runs.
 	Base, Head []model.Unprofiled
-	// Operations are those of the kernels that XLA named, of base and head, see [Plan.Dump].
+	// Operations are those of the kernels that XLA and torch.compile named, of base and head, see [Plan.Dump].
 	Operations [2][]model.Operation
 	GPU        device.State
 	Warnings   []string

@@ -270,8 +270,8 @@ func (s spec) start(t slot) *started {
 		}
 	}
 	x.cmd = s.command(p, x.written, x.printed)
-	if t.Dump {
-		x.cmd.Env = dumping(x.cmd.Env, dumpIn(s.Dir, t.Base))
+	if t.Dump != (Dump{}) {
+		x.cmd.Env = t.Dump.dumping(x.cmd.Env, dumpIn(s.Dir, t.Base))
 	}
 	if p.Server != nil { // the command starts when it is ready
 		x.server = newServer(s.Server)
@@ -279,7 +279,7 @@ func (s spec) start(t slot) *started {
 		return x
 	}
 	x.launch()
-	if t.Dump && x.done != nil {
+	if t.Dump != (Dump{}) && x.done != nil {
 		go boundDump(dumpIn(s.Dir, t.Base), dumpRoomMiB<<20, x.done)
 	}
 	return x

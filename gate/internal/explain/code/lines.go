@@ -144,6 +144,13 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 	return t.changed([]devicecode.Line{{File: filepath.Join(t.Root, file), Number: line}}, is)
 }
 
+// Holds reports whether a line of a file, relative to the repository, is one that changed.
+func (t *Tree) Holds(file string, line int) bool {
+	return slices.ContainsFunc(t.Hunks, func(h git.Hunk) bool {
+		return h.File == file && h.First <= line && line <= h.Last
+	})
+}
+
 // Evidence is what is stated of the lines of a kernel's code and of those that launch it, each empty for none: changed
 // lines alone where there are some, each once, and no unchanged definition beside a line that launches it.
 func Evidence(ofCode, ofLaunch result.Remark) (said []result.Remark) {

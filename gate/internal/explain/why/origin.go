@@ -167,6 +167,24 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 	return best, all > 0
 }
 
+// Compiled is the line of the repository that torch.compile made the target's kernels of, one that changed before others;
+// nil for other kernels.
+func (t Target) Compiled(all []model.Operation, changed func(file string, line int) bool) *result.Origin {
+	var lines []result.Origin // of one kernel or several
+	for _, x := range all {
+		if x.Kernel == t.kernel.Short() || slices.Contains(t.names, x.Kernel) {
+			lines = measure.Once(lines, result.Origin{File: x.File, Line: x.Line, Function: x.Function, Share: 1})
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	at := &lines[max(slices.IndexFunc(lines, func(x result.Origin) bool { return changed(x.File, x.Line) }), 0)]
+	others := len(lines) - 1
+	at.Operation = "torch.compile" + result.Either(others > 0, ", with "+measure.Count(others, "other line"), "")
+	return at
+}
+
 // occurrences are the spans of the ranges of a name, disjoint and sorted.
 func occurrences(t *model.Trace, name string) (spans []model.Interval) {
 	for _, r := range t.Ranges {
