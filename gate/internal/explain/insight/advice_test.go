@@ -150,6 +150,8 @@ func TestDo(t *testing.T) {
 			[]*result.Finding{with(kernel(), "changed-lines", nil)}},
 		{"code", "spills", Failure{}, []*result.Finding{attribute(measure.LocalMemory)}},
 		{"code", "more registers", Failure{}, []*result.Finding{attribute(measure.Registers)}},
+		{"code", "changed lines", Failure{}, []*result.Finding{with(attribute(measure.Registers),
+			result.Say(reason.ChangedLines{}).Key, nil)}},
 		{"code", "changed lines", Failure{}, []*result.Finding{with(kernel(), "changed-lines", nil)}},
 		{"kernel", "same code, lower clock", Failure{},
 			[]*result.Finding{with(kernel(), "same-code", result.Args{"head_clock": result.Number(1200)})}},
