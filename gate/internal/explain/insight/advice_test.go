@@ -151,7 +151,7 @@ func TestDo(t *testing.T) {
 		{"code", "spills", Failure{}, []*result.Finding{attribute(measure.LocalMemory)}},
 		{"code", "more registers", Failure{}, []*result.Finding{attribute(measure.Registers)}},
 		{"code", "changed lines", Failure{}, []*result.Finding{with(attribute(measure.Registers),
-			result.Say(reason.ChangedLines{}).Key, nil)}},
+			"changed-lines", nil)}},
 		{"code", "changed lines", Failure{}, []*result.Finding{with(kernel(), "changed-lines", nil)}},
 		{"kernel", "same code, lower clock", Failure{},
 			[]*result.Finding{with(kernel(), "same-code", result.Args{"head_clock": result.Number(1200)})}},
