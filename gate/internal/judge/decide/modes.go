@@ -25,6 +25,7 @@ type modes struct {
 	members   string  // the runs in the mode: comparisons with equal members have one cause
 	chance    float64 // of shares that differ so much, see [stats.Fisher]
 	tests     int     // the different members of the gate
+	mean      bool    // of the mean step, to which a hiccup of the host in some runs gives levels
 	single    bool    // one run makes a level
 	counted   bool    // the shares of the mode explain the change, and the exact test judges it
 }
@@ -91,6 +92,7 @@ func holdBoth(sessions [][]float64, middle float64) bool {
 
 // count counts the runs of each side in the mode, and tests the shares.
 func (m *modes) count(e *estimate, measured [2][][]float64) {
+	m.mean = e.Metric.Name == measure.MeanStep.Name
 	higherIsBetter := e.Metric.Better == measure.Higher
 	for i, side := range measured {
 		for _, v := range slices.Concat(side...) {
@@ -233,8 +235,9 @@ func (m *modes) onBoth() bool {
 	return m.in[0]*m.in[1] > 0 && m.in[0] < m.all[0] && m.in[1] < m.all[1]
 }
 
-// inMode reports whether a comparison that can fail the gate, or is warned of, has most runs of the head, or so many as
-// hardly ever by chance, in a mode beyond the limit. Such a gate never passes in silence.
+// inMode reports whether a comparison that can fail the gate, or is warned of, has so many runs of the head as hardly
+// ever by chance in a mode beyond the limit; most of them suffice unless only the mean of the steps has it. Such a
+// gate never passes in silence.
 func (x *evidence) inMode() bool {
 	m := &x.modes
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
@@ -244,7 +247,7 @@ func (x *evidence) inMode() bool {
 	if x.sign() < 0 {
 		by = -math.Expm1(-m.worse)
 	}
-	most := m.appeared() && 2*m.in[1] > m.all[1]
+	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= modeDoubt)
 }
 

@@ -110,6 +110,40 @@ func timesOf(rates ...float64) (out []float64) {
 	return out
 }
 
+// Hiccups of the host in some steps of most runs are levels of the mean step alone: undecided, unless so many runs
+// hardly ever have them by chance.
+func TestModesOfMeanStep(t *testing.T) {
+	steps := []float64{1, 1.002, 0.999, 1.001, 1.003}
+	for _, x := range []struct {
+		mean []float64
+		want result.Verdict
+	}{
+		{[]float64{1.35, 1.36, 1.01}, result.Pass}, // was: no verdict, live, for an unchanged program
+		{[]float64{1.35, 1.36, 1.35, 1.34, 1.02}, result.NoVerdict},
+	} {
+		side := func(mean []float64) model.Session {
+			m := six()
+			m.runs = len(mean)
+			s := m.session(rand.New(rand.NewPCG(1, 2)), nil)
+			for metric, of := range map[measure.Metric][]float64{measure.StepTime: steps[:len(mean)],
+				measure.MeanStep: mean} {
+				series := model.Series{Subject: measure.Workload, Metric: metric}
+				for _, v := range of {
+					series.Values = append(series.Values, 1e6*v)
+				}
+				s.Series = append(s.Series, series)
+			}
+			s.SortSeries()
+			return s
+		}
+		r := compareSides([]model.Session{side([]float64{1.01, 1.02, 1.015, 1.02, 1.01}[:len(x.mean)])},
+			[]model.Session{side(x.mean)}, thresholds.Default())
+		if r.Verdict != x.want || !r.Undecided && x.want == result.Pass {
+			t.Errorf("%v: %s %t: %s", x.mean, r.Verdict, r.Undecided, r.Reason)
+		}
+	}
+}
+
 // A gate never passes where most runs of the head, or so many as hardly ever by chance, are in a mode that no run of
 // the baseline is in, whatever is judged and wherever it ran.
 func TestModeAppears(t *testing.T) {
