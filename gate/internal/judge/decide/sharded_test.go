@@ -64,7 +64,7 @@ func TestRanksThatExchange(t *testing.T) {
 		backToBack(&head)
 		return compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
 	}
-	const draws, mayRefuse = 200, 4
+	draws, mayRefuse := sample(200), max(1, sample(4))
 	refused := 0
 	for seed := range uint64(draws) {
 		switch got := draw(seed, func(*model.Session) {}); got.Verdict {
