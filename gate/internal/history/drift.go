@@ -114,13 +114,8 @@ func (x *path) by(margins float64) result.Number {
 }
 
 // changes is how many accepted changes lie on a path behind its anchor.
-func (x *path) changes(sessions []model.Session) (n int) {
-	for _, i := range x.at[1:] {
-		if sessions[i].Accepted {
-			n++
-		}
-	}
-	return n
+func (x *path) changes(sessions []model.Session) int {
+	return measure.HowMany(x.at[1:], func(i int) bool { return sessions[i].Accepted })
 }
 
 // Separate leaves out sessions measured again within the hour, unless the later holds only an accepted part.

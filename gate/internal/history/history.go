@@ -181,11 +181,7 @@ func order(s measure.Scope) int {
 
 // movedBy is how far the levels of a trend are apart.
 func movedBy(t Trend) float64 {
-	most := 0.
-	for _, c := range t.Changes {
-		most = max(most, math.Abs(float64(c.Change)))
-	}
-	return most
+	return measure.Most(t.Changes, func(c LevelChange) float64 { return math.Abs(float64(c.Change)) })
 }
 
 func differs(a, b *model.Environment) (out []string) {

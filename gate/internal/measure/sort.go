@@ -27,6 +27,36 @@ func Sum[T any, V ~int | ~int64 | ~uint64 | ~float64](list []T, value func(T) V)
 	return sum
 }
 
+// Where are the elements of a list that have a property, nil for none.
+func Where[T any](list []T, has func(T) bool) (out []T) {
+	for _, x := range list {
+		if has(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// HowMany is how many elements of a list have a property.
+func HowMany[T any](list []T, has func(T) bool) (n int) {
+	for _, x := range list {
+		if has(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Most is the largest value of the elements of a list, 0 where none is larger.
+func Most[T any, V ~int | ~int64 | ~float64](list []T, value func(T) V) (most V) {
+	for _, x := range list {
+		if v := value(x); v > most {
+			most = v
+		}
+	}
+	return most
+}
+
 // Once adds to a list the values that it lacks, in their order.
 func Once[T comparable](list []T, more ...T) []T {
 	for _, x := range more {

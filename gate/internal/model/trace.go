@@ -240,13 +240,8 @@ func (t *Trace) End() int64 {
 	if t.Fragment != nil {
 		end = t.Fragment.End
 	}
-	for i := range t.Launches {
-		end = max(end, t.Launches[i].End)
-	}
-	for i := range t.Copies {
-		end = max(end, t.Copies[i].End)
-	}
-	return end
+	return max(end, measure.Most(t.Launches, func(l Launch) int64 { return l.End }),
+		measure.Most(t.Copies, func(x Copy) int64 { return x.End }))
 }
 
 var digits = input.Pattern(`[0-9]+`)
@@ -300,13 +295,8 @@ func Tick(n int, duration func(i int) int64, within int64) float64 {
 		return 0
 	}
 	for _, step := range ticks {
-		on := 0
-		for _, d := range durations {
-			if rest := d % step; rest <= within || rest >= step-within {
-				on++
-			}
-		}
-		if 10*on >= 9*len(durations) {
+		on := func(d int64) bool { return d%step <= within || d%step >= step-within }
+		if 10*measure.HowMany(durations, on) >= 9*len(durations) {
 			return float64(step)
 		}
 	}

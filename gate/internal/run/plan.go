@@ -170,10 +170,8 @@ var pythonProgram = input.Pattern(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerat
 
 // python reports whether the workload is a program of Python.
 func (b Build) python() bool {
-	for _, word := range b.Command {
-		if pythonProgram().MatchString(filepath.Base(word)) {
-			return true
-		}
+	if slices.ContainsFunc(measure.Map(b.Command, filepath.Base), pythonProgram().MatchString) {
+		return true
 	}
 	x, err := b.program("", buildFirst)
 	if err != nil {

@@ -64,11 +64,7 @@ func Duplicates(base, head []model.Session) []result.Remark {
 	same, all := 0, 0
 	for i := range head {
 		all += cmp.Or(head[i].Profiled(), len(head[i].Runs))
-		for _, run := range recorded.Fingerprints(&head[i]) {
-			if seen[run] {
-				same++
-			}
-		}
+		same += measure.HowMany(recorded.Fingerprints(&head[i]), func(run uint64) bool { return seen[run] })
 	}
 	return result.SayIf(same > 0, reason.SameRuns{Same: same, Runs: all})
 }
@@ -126,11 +122,6 @@ func Partial(base []model.Session) bool {
 // OnOthers names how many comparable sessions of the baseline are compared with the head; nothing if all are.
 func OnOthers(all, base []model.Session) []result.Remark {
 	b := base[len(base)-1]
-	n := 0
-	for i := range all {
-		if all[i].GPU == b.GPU && all[i].Profiler() == b.Profiler() {
-			n++
-		}
-	}
+	n := measure.HowMany(all, func(s model.Session) bool { return s.GPU == b.GPU && s.Profiler() == b.Profiler() })
 	return result.SayIf(n > len(base), reason.OnBoard{Kept: len(base), All: n})
 }

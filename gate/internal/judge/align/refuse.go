@@ -217,11 +217,9 @@ func (s *sides) otherGPU(x model.Session) bool {
 	return x.GPU != gpu && x.GPU != "" && gpu != ""
 }
 
-func (s *sides) models() (out []string) {
-	for _, x := range slices.Concat(s.base, s.head) {
-		out = measure.Once(out, x.GPU)
-	}
-	return slices.DeleteFunc(out, func(gpu string) bool { return gpu == "" })
+func (s *sides) models() []string {
+	known := measure.Where(slices.Concat(s.base, s.head), func(x model.Session) bool { return x.GPU != "" })
+	return measure.Once(nil, measure.Map(known, func(x model.Session) string { return x.GPU })...)
 }
 
 // sideWhere names the first side that meets a condition.

@@ -35,30 +35,21 @@ type comparison struct {
 	shift     float64           // common shift of nearly all kernels, 0 for none
 	outlier   float64           // relative change of that run as a whole, 0 if it is no outlier
 	waterfall *result.Waterfall // of the typical step, nil where that is not known
-	unmerged  map[unmerged]bool // of the base, see [comparison.unmeasured]
+	unmerged  []model.Series    // of the base, that a merge changed without a measurement
 	yielding  map[string]bool   // metrics of the step that would fail the gate if no output decided
-}
-
-// unmerged is a metric of a subject that a merge changed without a measurement: by subject, and by metric name alone.
-type unmerged struct {
-	subject measure.Subject
-	name    string
-	metric  measure.Metric
 }
 
 // hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at
 // different "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
+	nameless := func(s model.Session) bool { return s.GPUHash == "" || s.Start.IsZero() }
 	switch r := t.relation(); {
 	case r <= terms.BackToBack:
 		return "same"
 	case r == terms.OtherTime:
 		return "times"
-	}
-	for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
-		if s.GPUHash == "" || s.Start.IsZero() {
-			return "unknown"
-		}
+	case slices.ContainsFunc(slices.Concat(t.Base.Sessions, t.Head.Sessions), nameless):
+		return "unknown"
 	}
 	return "different"
 }
@@ -89,14 +80,9 @@ func newComparison(base, head []model.Session, policy *thresholds.Resolved) comp
 	t.fits = [2][]runFit{newRunFits(t.Base, t.Head, t.Time), newRunFits(t.Head, t.Base, t.Time)}
 	t = t.leaveOut().singleRun()
 	t.trend, t.shift = t.trends(), shiftFrom(t.fits[0], batchLeast, stats.LevelStep/2)
-	t.unmerged = map[unmerged]bool{}
 	for i := range base {
-		for _, x := range base[i].Series {
-			if x.Unmeasured {
-				t.unmerged[unmerged{subject: x.Subject, metric: x.Metric}] = true
-				t.unmerged[unmerged{name: x.Subject.Name, metric: x.Metric}] = true
-			}
-		}
+		unmerged := measure.Where(base[i].Series, func(x model.Series) bool { return x.Unmeasured })
+		t.unmerged = append(t.unmerged, unmerged...)
 	}
 	return t
 }
@@ -140,15 +126,9 @@ func alternate(a, b *model.Session, unprofiled bool) bool {
 		(a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true
 	}
-	times := func(s *model.Session) (out []float64) {
-		for _, run := range s.Runs {
-			if !run.Start.IsZero() && run.Unprofiled == unprofiled {
-				out = append(out, float64(run.Start.UnixNano()))
-			}
-		}
-		return out
-	}
-	x, y := times(a), times(b)
+	known := func(r model.Run) bool { return !r.Start.IsZero() && r.Unprofiled == unprofiled }
+	at := func(r model.Run) float64 { return float64(r.Start.UnixNano()) }
+	x, y := measure.Map(measure.Where(a.Runs, known), at), measure.Map(measure.Where(b.Runs, known), at)
 	if len(x) == 0 || len(y) == 0 {
 		return len(x) == len(y) && a.Start.Equal(b.Start)
 	}
@@ -162,10 +142,9 @@ func alternate(a, b *model.Session, unprofiled bool) bool {
 
 // unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
 func (t comparison) unmeasured(p pair) bool {
-	return len(t.unmerged) > 0 && (t.unmerged[unmerged{subject: p.Subject, metric: p.Metric}] ||
-		slices.ContainsFunc(p.BaseNames, func(name string) bool {
-			return t.unmerged[unmerged{name: name, metric: p.Metric}]
-		}))
+	return slices.ContainsFunc(t.unmerged, func(x model.Series) bool {
+		return x.Metric == p.Metric && (x.Subject == p.Subject || slices.Contains(p.BaseNames, x.Subject.Name))
+	})
 }
 
 // relation is that of the sides of a comparison.

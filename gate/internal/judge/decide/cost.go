@@ -20,27 +20,18 @@ func (t comparison) costShare(p pair) float64 {
 	if p.Metric.Name != measure.CopyTime.Name {
 		return t.share(p)
 	}
-	most := 0.0
-	for _, side := range []*recorded.Index{t.Base, t.Head} {
-		part, of := side.Typical(p.Subject, p.Metric.Name), side.Typical(measure.Workload, measure.StepTime.Name)
+	return math.Min(1, measure.Most([]*recorded.Index{t.Base, t.Head}, func(side *recorded.Index) float64 {
+		of := side.Typical(measure.Workload, measure.StepTime.Name)
 		if !(of > 0) {
 			of = side.Whole + copies(side)
 		}
-		if share := part / of; share > most {
-			most = share
-		}
-	}
-	return math.Min(most, 1)
+		return side.Typical(p.Subject, p.Metric.Name) / of
+	}))
 }
 
 // copies is the time of all copies and memsets of a typical run.
-func copies(side *recorded.Index) (all float64) {
-	for _, s := range side.Subjects() {
-		if s.Scope == measure.ScopeWorkload && side.HasMetric(s, measure.CopyTime.Name) {
-			all += side.Typical(s, measure.CopyTime.Name)
-		}
-	}
-	return all
+func copies(side *recorded.Index) float64 {
+	return side.TypicalSum(side.Subjects(), measure.CopyTime.Name)
 }
 
 // exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what

@@ -88,14 +88,11 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	if g.launched(e.pair) {
 		return []whole{g.wholeRun()}
 	}
-	sum := func(side *recorded.Index) (all float64) {
-		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && !s.IsLoop() && side.HasMetric(s, e.Metric.Name) &&
-				(s != measure.Before || e.Subject == measure.Before) {
-				all += side.Typical(s, e.Metric.Name)
-			}
-		}
-		return all
+	counts := func(s measure.Subject) bool {
+		return s.Scope == measure.ScopeSection && !s.IsLoop() && (s != measure.Before || e.Subject == measure.Before)
+	}
+	sum := func(side *recorded.Index) float64 {
+		return side.TypicalSum(measure.Where(side.Subjects(), counts), e.Metric.Name)
 	}
 	change := sum(g.Head)/sum(g.Base) - 1
 	least, allowed := change, sectionLeast

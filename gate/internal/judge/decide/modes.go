@@ -171,10 +171,8 @@ func (t comparison) allBeyond(e *estimate) bool {
 // runs in a mode.
 func countTests(estimates []estimate, of []int) {
 	sets := map[string]bool{}
-	for _, i := range of {
-		if estimates[i].modes.counted {
-			sets[estimates[i].modes.members] = true
-		}
+	for _, i := range measure.Where(of, func(i int) bool { return estimates[i].modes.counted }) {
+		sets[estimates[i].modes.members] = true
 	}
 	for i := range estimates {
 		estimates[i].modes.tests = max(len(sets), 1)
@@ -375,13 +373,9 @@ func onLowClock(with, without []modeSession) bool {
 
 // onSomeHost reports whether some hosts of the head have the mode, and others do not.
 func onSomeHost(with, without []modeSession) bool {
-	hosts := func(sessions []modeSession) (out []string) {
-		for _, s := range sessions {
-			if s.head && s.GPUHash != "" {
-				out = append(out, s.GPUHash)
-			}
-		}
-		return out
+	hosts := func(sessions []modeSession) []string {
+		known := measure.Where(sessions, func(s modeSession) bool { return s.head && s.GPUHash != "" })
+		return measure.Map(known, func(s modeSession) string { return s.GPUHash })
 	}
 	some, others := hosts(with), hosts(without)
 	return len(some) > 0 && len(others) > 0 &&

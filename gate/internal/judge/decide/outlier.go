@@ -124,12 +124,8 @@ const agree = 1 - 1.0/fewRuns
 // asOne is the median of changes by kernel (log scale in, relative out), where it is larger than least and nearly every
 // kernel moves with it; else 0.
 func asOne(moves []float64, least float64) float64 {
-	by, with := stats.Median(moves), 0
-	for _, v := range moves {
-		if v/by > alike {
-			with++
-		}
-	}
+	by := stats.Median(moves)
+	with := measure.HowMany(moves, func(v float64) bool { return v/by > alike })
 	if math.Abs(by) > least && float64(with) >= agree*float64(len(moves)) {
 		return math.Expm1(by)
 	}

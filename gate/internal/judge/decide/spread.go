@@ -63,12 +63,7 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 			members[e.kind()] = append(members[e.kind()], e)
 		}
 	}
-	var times [][2]stats.Variance
-	for _, e := range members[t.times()] {
-		if len(members[t.times()]) >= stats.PoolLeast || !t.coarse(e.pair) {
-			times = append(times, e.contrast.Sides)
-		}
-	}
+	times := measure.Map(t.telling(members[t.times()]), func(e *estimate) [2]stats.Variance { return e.contrast.Sides })
 	unequal := math.Abs(stats.Unequal(times)) > unequalFrom
 	out := map[string]pool{}
 	for kind, of := range members {
@@ -83,11 +78,11 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 func newPool(t comparison, members []*estimate) pool {
 	p := pool{steady: true, exact: true}
 	var runs, base, head []stats.Variance
+	for _, e := range t.telling(members) {
+		runs = append(runs, e.contrast.Run)
+		base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
+	}
 	for _, e := range members {
-		if len(members) >= stats.PoolLeast || !t.coarse(e.pair) {
-			runs = append(runs, e.contrast.Run)
-			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
-		}
 		p.changes = append(p.changes, e.contrast.Estimate)
 		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
@@ -131,10 +126,13 @@ func sums(t comparison, pools map[string]pool) {
 	}
 }
 
-// coarse reports whether the timer's tick dominates the noise of a time, which then says nothing about the few other
-// kernels.
-func (t comparison) coarse(p pair) bool {
-	return p.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(p.Base)
+// telling are the estimates of one kind whose noise says something about the others: of a few not those of times whose
+// noise is the timer's tick.
+func (t comparison) telling(members []*estimate) []*estimate {
+	return measure.Where(members, func(e *estimate) bool {
+		tick := e.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(e.Base)
+		return len(members) >= stats.PoolLeast || !tick
+	})
 }
 
 // levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
@@ -142,12 +140,7 @@ const levelReach = 3
 
 // bimodal is the part of the estimates whose levels lie far enough apart to explain a change of this size.
 func (p pool) bimodal(size float64) float64 {
-	far := 0
-	for _, gap := range p.gaps {
-		if gap*levelReach >= size {
-			far++
-		}
-	}
+	far := measure.HowMany(p.gaps, func(gap float64) bool { return gap*levelReach >= size })
 	return float64(far) / float64(len(p.changes))
 }
 
@@ -285,15 +278,8 @@ func (t comparison) rowsTogether(e *estimate) int {
 		e.Subject.Scope != measure.ScopeBenchmark || math.Abs(by) > math.Log1p(most) {
 		return 0
 	}
-	with, moved := 0, 0
-	for _, v := range e.pool.changes {
-		if math.Abs(v/by-1) < alike {
-			with++
-		}
-		if math.Abs(v/by) > alike {
-			moved++
-		}
-	}
+	with := measure.HowMany(e.pool.changes, func(v float64) bool { return math.Abs(v/by-1) < alike })
+	moved := measure.HowMany(e.pool.changes, func(v float64) bool { return math.Abs(v/by) > alike })
 	if with < togetherLeast || float64(with) < agree*float64(moved) {
 		return 0
 	}

@@ -53,12 +53,9 @@ func (e *estimate) slower() (slow, beyond int) {
 		slow = len(beyondBase(seen, e.Limit.Max, sign, 0))
 	}
 	middle := stats.Median(stats.Pooled(e.Base))
-	for _, v := range base {
-		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
-			beyond++
-		}
-	}
-	return slow, beyond
+	return slow, measure.HowMany(base, func(v float64) bool {
+		return sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit)
+	})
 }
 
 // settledBy is how many runs a side tell a step that changed from outlier runs, if as many of them as now are slow;

@@ -100,11 +100,7 @@ func (f *family) shifted(t Sides) bool {
 		change := t.Head.Typical(s, t.Total.Name) / t.Base.Typical(s, t.Total.Name)
 		up, down = up || change > limit, down || change < 1/limit
 	}
-	for _, s := range f.head {
-		if !t.Base.Has(s) {
-			moved++
-		}
-	}
+	moved += measure.HowMany(f.head, func(s measure.Subject) bool { return !t.Base.Has(s) })
 	if f.match == "geometry" {
 		return common > 0 && moved > 1
 	}

@@ -253,13 +253,10 @@ func wanted(t Sides, s measure.Subject, m measure.Metric, inHead bool) bool {
 
 // alone is a subject that only the head has, as far as the policy bounds its values.
 func alone(t Sides, s measure.Subject) []Pair {
-	var out []Pair
-	for _, m := range t.Head.Metrics(s) {
-		if t.Policy.Limit(s, m).Bounded() {
-			out = append(out, Pair{Subject: s, Metric: m, OneSided: true, Head: t.Head.Values(s, m.Name)})
-		}
-	}
-	return out
+	bounded := func(m measure.Metric) bool { return t.Policy.Limit(s, m).Bounded() }
+	return measure.Map(measure.Where(t.Head.Metrics(s), bounded), func(m measure.Metric) Pair {
+		return Pair{Subject: s, Metric: m, OneSided: true, Head: t.Head.Values(s, m.Name)}
+	})
 }
 
 // totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a

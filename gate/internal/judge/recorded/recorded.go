@@ -60,7 +60,7 @@ func New(sessions []model.Session, total measure.Metric) *Index {
 	s.Whole = s.Typical(measure.Workload, measure.GPUTime.Name)
 	if math.IsNaN(s.Whole) {
 		// Counters are not of the whole workload: one launch of each kernel stands for it.
-		s.Whole = s.typicalSum(Kernels(s.sorted), total.Name)
+		s.Whole = s.TypicalSum(Kernels(s.sorted), total.Name)
 	}
 	return s
 }
@@ -129,8 +129,7 @@ func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 // Known lists measure.Metrics, then the raw metrics of entries, sorted; each in the unit that the last of the entries
 // has. The list may be that of package measure.
 func Known(entries ...*Entry) []measure.Metric {
-	var raw []measure.Metric
-	var own map[string]measure.Metric
+	raw, own := []measure.Metric(nil), map[string]measure.Metric{}
 	for _, h := range entries {
 		if h == nil {
 			continue
@@ -140,9 +139,6 @@ func Known(entries ...*Entry) []measure.Metric {
 				if m := h.Series[i][j].Metric; m.Raw() != "" && !slices.Contains(raw, m) {
 					raw = append(raw, m)
 				} else if m.OfResults() {
-					if own == nil {
-						own = map[string]measure.Metric{}
-					}
 					own[m.Name] = m
 				}
 			}
@@ -317,11 +313,11 @@ func (s *Index) shareOf(subject measure.Subject) float64 {
 
 // WholeRun is the wall time or GPU time of a typical run, 0 where it is not known.
 func (s *Index) WholeRun(m measure.Metric) float64 {
-	return s.typicalSum(measure.Sections, m.Name)
+	return s.TypicalSum(measure.Sections, m.Name)
 }
 
-// typicalSum adds up the typical values of subjects, of those that have one.
-func (s *Index) typicalSum(subjects []measure.Subject, metric string) (sum float64) {
+// TypicalSum adds up the typical values of subjects, of those that have one.
+func (s *Index) TypicalSum(subjects []measure.Subject, metric string) (sum float64) {
 	for _, subject := range subjects {
 		if v := s.Typical(subject, metric); !math.IsNaN(v) {
 			sum += v

@@ -18,13 +18,7 @@ const fewestTimes, fewestDigits = 5, 8
 
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
-	n := 0
-	for _, run := range s.Runs[:s.Profiled()] {
-		if !run.Steady && s.Warmup == "auto" {
-			n++
-		}
-	}
-	return n
+	return measure.HowMany(s.Runs[:s.Profiled()], func(r model.Run) bool { return !r.Steady && s.Warmup == "auto" })
 }
 
 // Steps is the number of steps of the session's shortest profiled run.
@@ -137,11 +131,7 @@ func Apart(base, head []model.Session) float64 {
 // limit, by more than the baseline's host did.
 func Denied(base, head []model.Session) float64 {
 	stretch := func(sessions []model.Session) float64 {
-		most := 0.0
-		for i := range sessions {
-			most = max(most, sessions[i].Denied())
-		}
-		return 1 / (1 - most)
+		return 1 / (1 - measure.Most(sessions, func(s model.Session) float64 { return s.Denied() }))
 	}
 	return max(0, stretch(head)/stretch(base)-1)
 }
@@ -181,9 +171,6 @@ func FinestTick(sessions []model.Session) (tick float64) {
 }
 
 // CoarsestTick is the largest tick of the GPU's timer in sessions, in ns; 0 where none is known.
-func CoarsestTick(sessions []model.Session) (tick float64) {
-	for i := range sessions {
-		tick = max(tick, sessions[i].Tick)
-	}
-	return tick
+func CoarsestTick(sessions []model.Session) float64 {
+	return measure.Most(sessions, func(s model.Session) float64 { return s.Tick })
 }

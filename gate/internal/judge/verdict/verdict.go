@@ -173,14 +173,10 @@ var remedies = map[string]string{
 
 // judged is the number of findings that compare both sides and are not slower with only a warning.
 func judged(findings []result.Finding) int {
-	n := 0
-	for i := range findings {
-		if f := &findings[i]; (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New &&
-			f.Outcome != result.Gone && !f.NotJudged() {
-			n++
-		}
-	}
-	return n
+	return measure.HowMany(findings, func(f result.Finding) bool {
+		return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone &&
+			!f.NotJudged()
+	})
 }
 
 // unjudged is why a gate has nothing to fail for.
@@ -248,12 +244,10 @@ func NothingJudged(policy *thresholds.Resolved) *result.Remark {
 func failing(findings []result.Finding) string {
 	const most = 4
 	var names []string
-	subjects, named, devices := map[measure.Subject]bool{}, map[string]bool{}, 0
-	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Fails() {
-			devices++
-		}
-	}
+	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
+	devices := measure.HowMany(findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeDevice && f.Fails()
+	})
 	for i := range findings {
 		f := &findings[i]
 		if !f.Fails() || subjects[f.Subject()] {

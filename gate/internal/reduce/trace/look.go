@@ -220,10 +220,7 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 		}
 		return want, nil
 	}
-	most := 0.0
-	for _, x := range found {
-		most = max(most, x.Covers)
-	}
+	most := measure.Most(found, func(x candidate) float64 { return x.Covers })
 	found = slices.DeleteFunc(found, func(x candidate) bool { return x.Covers < enough || x.Covers < most-equal })
 	if len(found) == 0 {
 		return "", nil

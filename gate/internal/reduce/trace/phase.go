@@ -194,10 +194,10 @@ func coveringPhases(phases []candidatePhase) []candidatePhase {
 			return x.of == p.of && x.loops[0] == p.loops[0]
 		})
 	}
-	for _, l := range largest.loops {
-		if l.busy <= covered && (l.cycles < loopCycles || max(l.launches, l.busy) < loopShare) {
-			return nil
-		}
+	if slices.ContainsFunc(largest.loops, func(l loop) bool {
+		return l.busy <= covered && (l.cycles < loopCycles || max(l.launches, l.busy) < loopShare)
+	}) {
+		return nil
 	}
 	return phases
 }

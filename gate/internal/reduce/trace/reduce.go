@@ -317,13 +317,7 @@ func heaviest[K cmp.Ordered](weights map[K]float64) K {
 }
 
 func largest(values []float64) float64 {
-	most := 0.0
-	for _, v := range values {
-		if v > most {
-			most = v
-		}
-	}
-	return most
+	return measure.Most(values, func(v float64) float64 { return v })
 }
 
 // counted is a count of weighted cycles, without the error of their sum.

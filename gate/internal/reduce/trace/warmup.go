@@ -98,11 +98,7 @@ func (o *Options) Skipped() int {
 	if o.Like.Step == "" {
 		return -1
 	}
-	most := 0
-	for _, r := range o.Like.Runs[:o.Like.Profiled()] {
-		most = max(most, r.Skipped)
-	}
-	return most
+	return measure.Most(o.Like.Runs[:o.Like.Profiled()], func(r model.Run) int { return r.Skipped })
 }
 
 // settleKernels decides how many launches of each kernel are warm-up in runs without steps.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -123,12 +124,9 @@ const cpuSpent = "SIGXCPU"
 
 // diagnose says of a child that did not come to its end what its last words and its state mean.
 func diagnose(said string, state *os.ProcessState) *Ended {
-	e := &Ended{Said: said}
-	for _, sign := range []string{"out of memory", "cannot allocate memory", "pthread_create failed",
-		"failed to create new OS thread", "stack exceeds"} {
-		e.Memory = e.Memory || strings.Contains(said, sign)
-	}
-	e.CPU = strings.Contains(said, cpuSpent)
+	holds := func(sign string) bool { return strings.Contains(said, sign) }
+	e := &Ended{Said: said, CPU: holds(cpuSpent), Memory: slices.ContainsFunc([]string{"out of memory",
+		"cannot allocate memory", "pthread_create failed", "failed to create new OS thread", "stack exceeds"}, holds)}
 	if line, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); line != "" {
 		e.Said = line
 	} else {
