@@ -80,7 +80,6 @@ const (
 	onGPU                     // see [Metric.OnGPU]
 	main                      // see [Main]
 	drifts                    // see [Metric.Drifts]
-	ranks                     // of jobs of several ranks
 )
 
 // row makes a metric and lists it: a new metric is one row, and the code that reads it. The title is the name with

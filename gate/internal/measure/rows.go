@@ -55,37 +55,37 @@ var (
 		"the part of the start-up in CUDA calls, which create the context and load modules", "CUDA initialisation")
 	TeardownTime = row("teardown_time", "ns", Lower, time, alone, workload, ByTimeline, TermWall, onHost|outside,
 		"time from the last event to the end of the process")
-	Imbalance = row("imbalance", "ratio", Lower, share, alone, workload, ByTimeline, TermKernel, judged|ranks,
+	Imbalance = row("imbalance", "ratio", Lower, share, alone, workload, ByTimeline, TermKernel, judged,
 		"compute of the slowest rank over the mean of all, of a job of several ranks")
 	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, kernels|devices|workload,
-		ByTimeline, TermStep, ranks,
+		ByTimeline, TermStep, 0,
 		"time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
 		"wait in collectives")
 	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, devices|workload, ByTimeline, TermStep,
-		ranks, "mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
+		0, "mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
 	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
-		ByTimeline, TermStep, ranks, "time of a step with a collective, waiting included, and no computing kernel")
+		ByTimeline, TermStep, 0, "time of a step with a collective, waiting included, and no computing kernel")
 	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
-		ByTimeline, TermStep, ranks, "time of a step with a collective and a computing kernel")
-	UnmatchedCollectives = stepCount("unmatched_collectives", "count", Neither, workload, ranks,
+		ByTimeline, TermStep, 0, "time of a step with a collective and a computing kernel")
+	UnmatchedCollectives = stepCount("unmatched_collectives", "count", Neither, workload, 0,
 		"collectives per step and rank whose counterparts in the other ranks are not known")
 	LostLaunches = stepCount("lost_launches", "count", Neither, workload, 0,
 		"launches per step whose kernel records the profiler lost", "launches without a record")
 	SilentCalls = stepCount("silent_calls", "count", Neither, workload, 0,
 		"CUDA calls per step without a launch, copy or memset, of a recording that lists no calls",
 		"CUDA calls without work of the GPU")
-	MessageBytes = stepCount("message_bytes", "B", Neither, kernels, ranks,
+	MessageBytes = stepCount("message_bytes", "B", Neither, kernels, 0,
 		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth",
 		"bytes of messages")
-	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, ranks,
+	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, 0,
 		"period of a rank's own steps", "step time of the rank")
-	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, devices, ByTimeline, TermCopy, ranks,
+	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, devices, ByTimeline, TermCopy, 0,
 		"time of a rank's copies, per step", "copy time of the rank")
-	SlowestRank = row("slowest_rank", "number", Neither, exact, alone, kernels, ByTimeline, TermCount, ranks,
+	SlowestRank = row("slowest_rank", "number", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
 		"number of the rank with the most time in a kernel, where the ranks differ")
-	SlowestTotal = row("slowest_total", "ns", Neither, time, perStep, kernels, ByTimeline, TermKernel, ranks,
+	SlowestTotal = row("slowest_total", "ns", Neither, time, perStep, kernels, ByTimeline, TermKernel, 0,
 		"total time of the kernel in that rank, per step", "total time in the slowest rank")
-	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, kernels, ByTimeline, TermCount, ranks,
+	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, kernels, ByTimeline, TermCount, 0,
 		"launches of the kernel in that rank, per step", "launches in the slowest rank")
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, kernels|copies|idle, ByTimeline, TermStep, 0,
 		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time",

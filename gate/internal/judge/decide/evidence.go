@@ -23,7 +23,7 @@ type evidence struct {
 	warns  bool    // a rule warns of one
 	named  bool    // a rule names the metric in full
 
-	base, head          float64           // typical values; the mean of a baseline with zeros
+	base                float64           // the typical value; the mean of a baseline with zeros
 	leastHead, mostHead float64           // of the head's runs, where the baseline is zero
 	rise                float64           // of the typical value
 	runs                int               // of the side with fewer
@@ -63,7 +63,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x := evidence{
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
 		warns: e.Limit.Severity == thresholds.Warn && t.judges(e.pair),
-		base:  float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base),
+		base:  float64(f.Base), rise: float64(f.Head - f.Base),
 		runs:   runs(e.Base, e.Head),
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,

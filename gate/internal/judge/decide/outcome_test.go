@@ -12,7 +12,7 @@ import (
 // unchangedKernel is the evidence of a kernel that did not change, at a limit of 3 %.
 func unchangedKernel() evidence {
 	return evidence{
-		scope: measure.ScopeKernel, metric: measure.Time, share: 0.4, gates: true, base: 100e3, head: 100e3, runs: 5,
+		scope: measure.ScopeKernel, metric: measure.Time, share: 0.4, gates: true, base: 100e3, runs: 5,
 		low: -0.01, high: 0.01, p: 1, alpha: 0.01,
 		ruleLimit: 0.03, limit: 0.03, floor: 32, tick: 32, leastCost: 0.0015, exposed: math.NaN(), headRuns: 5,
 		pBeyond: 1,
@@ -25,14 +25,13 @@ func TestRules(t *testing.T) {
 	changed := func(change, margin, p float64) func(*evidence) {
 		return func(x *evidence) {
 			x.change, x.low, x.high, x.p = change, change-margin, change+margin, p
-			x.head = x.base * (1 + change)
-			x.rise = x.head - x.base
+			x.rise = x.base * change
 		}
 	}
 	as := func(m measure.Metric) func(*evidence) { return func(x *evidence) { x.metric = m } }
 	fromZero := func(least, most float64) func(*evidence) {
 		return func(x *evidence) {
-			x.metric, x.base, x.head, x.leastHead, x.mostHead, x.floor = measure.Launches, 0, most, least, most, 0.1
+			x.metric, x.base, x.leastHead, x.mostHead, x.floor = measure.Launches, 0, least, most, 0.1
 		}
 	}
 	silent := func(x *evidence) { x.gates = false }

@@ -23,9 +23,6 @@ var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.
 // of at most the change and one in five need not agree.
 func (t comparison) delayChance(e *estimate) float64 {
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
-	if len(base) == 0 || len(head) == 0 {
-		return 0
-	}
 	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.Limit.Max))
 	if t.single != "" && !slices.ContainsFunc(e.outliers, func(by float64) bool { return 2*by >= change }) {
 		return 0 // no run is such an outlier; for a single run see [comparison.outlierChance]
@@ -109,10 +106,7 @@ func resolution(sides [][]float64, times bool) float64 {
 		}
 		// digits that survive a change of the unit
 		digits, exponent, _ := strings.Cut(fmt.Sprintf("%.12e", math.Abs(v)), "e")
-		power, err := strconv.Atoi(exponent)
-		if err != nil {
-			return 0 // no number
-		}
+		power, _ := strconv.Atoi(exponent)
 		_, decimals, _ := strings.Cut(strings.TrimRight(digits, "0"), ".")
 		place = min(place, power-len(decimals))
 	}

@@ -49,12 +49,9 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
-// ofSameWork is the whole that stands for the work of a part, by its change, and the least and the most that it may be;
-// none where no change is known. It is undecided where only the most is more than it may.
+// ofSameWork is the whole that stands for the work of a part, by its change, and the least and the most that it may be.
+// It is undecided where only the most is more than it may, and forgives nothing where no change is known.
 func ofSameWork(metric, title string, change, least, most, allowed float64) []whole {
-	if math.IsNaN(most) {
-		return nil
-	}
 	if least <= allowed && allowed < most {
 		return []whole{{metric, title, change, change, change, math.Inf(1), true, true, false}}
 	}
