@@ -75,10 +75,9 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return boolean(&p.Shadow) }},
 	{"max_age", `"90d"`, `"30d"`, "age of the newest session from which reports warn",
 		func(p *Policy) field { return age(&p.MaxAge) }},
-	{"base", "none", `"origin/main"`, "git revision of the base build",
-		func(p *Policy) field { return parsed("text", &p.Base, anyText, verbatim) }},
+	{"base", "none", `"origin/main"`, "git revision of the base build", func(p *Policy) field { return text(&p.Base) }},
 	{"build", "none", `"make"`, "shell command that builds the base build",
-		func(p *Policy) field { return parsed("text", &p.Build, anyText, verbatim) }},
+		func(p *Policy) field { return text(&p.Build) }},
 }
 
 var workloadKeys = []key[Workload]{
@@ -91,11 +90,11 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return command(&w.Launcher) }},
 	{"gather", "none", `"/shared/nsgate"`,
 		"directory that all hosts of a job see, relative to this file; the profiler then runs around each rank",
-		func(w *Workload) field { return parsed("text", &w.Gather, anyText, verbatim) }},
+		func(w *Workload) field { return text(&w.Gather) }},
 	{"ranks", "all", `"0,7"`, "ranks to profile in a job with gather",
 		func(w *Workload) field { return parsed("ranks", &w.Ranks, parseRanks, printRanks) }},
 	{"dir", "where this file lies", `"build"`, "working directory, relative to this file",
-		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
+		func(w *Workload) field { return text(&w.Dir) }},
 	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`,
 		`longest time of one run, or "none"`, func(w *Workload) field { return timeout(&w.Timeout) }},
 	{"warmup", `"auto"`, `3`,
@@ -104,7 +103,7 @@ var workloadKeys = []key[Workload]{
 			return orNumber(parsed("number of steps or text", &w.Warmup, parseWarmup, verbatim))
 		}},
 	{"step", "found by itself", `"step"`, "NVTX range that repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
-		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
+		func(w *Workload) field { return text(&w.Step) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; `\"5..10\"`: 10 if undecided",
 		func(w *Workload) field {
 			return orNumber(parsed("number of runs or text", &w.Runs, ParseRuns, Runs.String))
@@ -173,23 +172,20 @@ var outputKeys = []key[Output]{
 
 var ruleKeys = []key[Rule]{
 	{"kernel", "any", `"sgemm*"`, "name, short name, or short name#geometry of kernels; * and ? are wildcards",
-		func(r *Rule) field { return parsed("pattern", &r.Kernel, parseGlob, verbatim) }},
-	{"range", "any", `"forward"`, "name of NVTX ranges",
-		func(r *Rule) field { return parsed("pattern", &r.Range, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Kernel) }},
+	{"range", "any", `"forward"`, "name of NVTX ranges", func(r *Rule) field { return glob(&r.Range) }},
 	{"domain", "any", `"NCCL"`, "NVTX domain of ranges: the part of a name before the first colon",
-		func(r *Rule) field { return parsed("pattern", &r.Domain, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Domain) }},
 	{"category", "any", `"io"`, "NVTX category of ranges, or its number",
-		func(r *Rule) field { return parsed("pattern", &r.Category, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Category) }},
 	{"device", "any", `"GPU 3"`, "one of several GPUs of a run, by its number",
-		func(r *Rule) field { return parsed("pattern", &r.Device, parseGlob, verbatim) }},
-	{"copy", "any", `"memcpy HtoD"`, "kind of copies",
-		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
-	{"output", "any", `"tokens/s"`, "name of outputs",
-		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Device) }},
+	{"copy", "any", `"memcpy HtoD"`, "kind of copies", func(r *Rule) field { return glob(&r.Copy) }},
+	{"output", "any", `"tokens/s"`, "name of outputs", func(r *Rule) field { return glob(&r.Output) }},
 	{"benchmark", "any", `"scan T=I32*"`, "name of rows of benchmark files",
-		func(r *Rule) field { return parsed("pattern", &r.Benchmark, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Benchmark) }},
 	{"section", "any", `"warm-up"`, "section of the run: before, warm-up, after, beside",
-		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
+		func(r *Rule) field { return glob(&r.Section) }},
 	{"metric", "any that is judged by itself", `"time"`,
 		"a name or title of [Metrics](#metrics), `ncu:NAME` for any of ncu",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
@@ -210,12 +206,11 @@ var ruleKeys = []key[Rule]{
 }
 
 var ratioKeys = []key[Ratio]{
-	{"name", "required", `"flash_attn, relative"`, "its name as a row",
-		func(r *Ratio) field { return parsed("text", &r.Name, anyText, verbatim) }},
+	{"name", "required", `"flash_attn, relative"`, "its name as a row", func(r *Ratio) field { return text(&r.Name) }},
 	{"of", "required", `"flash_attn/4k"`, "row of a benchmark file, whose direction the ratio has",
-		func(r *Ratio) field { return parsed("text", &r.Of, anyText, verbatim) }},
+		func(r *Ratio) field { return text(&r.Of) }},
 	{"over", "required", `"reference/4k"`, "row of the same metric that it is divided by",
-		func(r *Ratio) field { return parsed("text", &r.Over, anyText, verbatim) }},
+		func(r *Ratio) field { return text(&r.Over) }},
 }
 
 // Keys lists every key of a policy file, in the order of writing them.

@@ -72,7 +72,10 @@ func optional[T any](kind string, to **T, parse func(string) (T, error), print f
 	})
 }
 
-func anyText(s string) (string, error) { return s, nil }
+// text is a field that takes any text.
+func text(to *string) field {
+	return parsed("text", to, func(s string) (string, error) { return s, nil }, verbatim)
+}
 
 func verbatim[T ~string](v T) string { return string(v) }
 
@@ -316,12 +319,14 @@ func parseOutputName(s string) (string, error) {
 	return s, nil
 }
 
-// parseGlob refuses the only patterns that cannot be meant: those with space at an end, which no name has.
-func parseGlob(s string) (Glob, error) {
-	if s != strings.TrimSpace(s) {
-		return "", fmt.Errorf("pattern %q begins or ends with space and matches no name; remove it", s)
-	}
-	return Glob(s), nil
+// glob is a field for the pattern of a name, which has no space at an end.
+func glob(to *Glob) field {
+	return parsed("pattern", to, func(s string) (Glob, error) {
+		if s != strings.TrimSpace(s) {
+			return "", fmt.Errorf("pattern %q begins or ends with space and matches no name; remove it", s)
+		}
+		return Glob(s), nil
+	}, verbatim)
 }
 
 // parseMetric reads a pattern that some metric matches, or the title of one in reports.

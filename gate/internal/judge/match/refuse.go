@@ -69,10 +69,10 @@ var matchRefusals = []align.Refusal[Matching]{
 	}},
 	{Name: "launches lost", Kind: model.KernelsLost, When: Matching.hiding,
 		Says: func(m Matching) (string, string) {
-			next := "record the " + m.lost().side +
+			next := "record the " + m.lost().Side +
 				" again: let the workload synchronise before the profiler stops, and profile fewer steps"
-			if m.lost().rows {
-				next = "print the tables of the " + m.lost().side + " again, whole: " + model.PrintLaunches
+			if m.lost().Rows {
+				next = "print the tables of the " + m.lost().Side + " again, whole: " + model.PrintLaunches
 			}
 			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
@@ -173,16 +173,9 @@ func (m Matching) timeless() *Pair {
 	return nil
 }
 
-// losses is the launches of one side that have no record, beyond those of the other side: how many in a step (or
-// run), and the largest part of the GPU time that they can have taken by the times of the other side.
-type losses struct {
-	side            string
-	launches, share float64
-	rows            bool // the numbers of their calls are missing in a table
-}
-
-// lost weighs the launches without a record of the side that misses more GPU time by them, zero for none.
-func (m Matching) lost() (worst losses) {
+// lost is the launches without a record of the side that misses more GPU time by them, beyond those of the other side,
+// zero for none. Their share is the largest that they can have taken by the times of the other side.
+func (m Matching) lost() (worst reason.LostLaunches) {
 	names := [2]string{"baseline", "head"}
 	for i, side := range []*recorded.Index{m.Base, m.Head} {
 		other := []*recorded.Index{m.Head, m.Base}[i]
@@ -194,8 +187,8 @@ func (m Matching) lost() (worst losses) {
 				continue
 			}
 			found, ns := m.weigh(i, launches, rows)
-			if share := math.Min(1, ns/other.Whole); share > worst.share {
-				worst = losses{names[i], found, share, rows}
+			if share := result.Number(math.Min(1, ns/other.Whole)); share > worst.Share {
+				worst = reason.LostLaunches{Side: names[i], Launches: result.Number(found), Share: share, Rows: rows}
 			}
 		}
 	}
@@ -208,7 +201,7 @@ func (m Matching) hiding() bool {
 	if math.IsInf(limit, 1) {
 		limit = m.Policy.Threshold
 	}
-	return m.lost().share > limit
+	return float64(m.lost().Share) > limit
 }
 
 // weigh is the largest GPU time in ns of so many launches of a side, and how many there are: those of kernels that
@@ -266,6 +259,5 @@ func perRun(side *recorded.Index, metric string, subjects ...measure.Subject) (s
 // LostRemarks names the part of the GPU time that is missing and too small to hide a regression.
 func (m Matching) LostRemarks() []result.Remark {
 	x := m.lost()
-	return result.SayIf(x.share > 0, reason.LostLaunches{Side: x.side, Launches: result.Number(x.launches),
-		Share: result.Number(x.share), Rows: x.rows})
+	return result.SayIf(x.Share > 0, x)
 }
