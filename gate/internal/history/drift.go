@@ -32,8 +32,9 @@ const (
 func Drift(since, base Basis, alpha float64) (out, idle []result.Remark) {
 	anchored, lost := follow(since)
 	steps, _ := follow(base)
-	p := stats.Holm(slices.Concat(measure.Map(anchored, func(x path) float64 { return x.beyondChance }),
-		measure.Map(steps, func(x path) float64 { return x.addsUp })), nil)
+	p := slices.Concat(measure.Map(anchored, func(x path) float64 { return x.beyondChance }),
+		measure.Map(steps, func(x path) float64 { return x.addsUp }))
+	p = stats.Holm(p, slices.Repeat([]float64{1}, len(p)))
 	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
 	told := map[measure.Subject]bool{}
 	var over, drifted, drifting []path

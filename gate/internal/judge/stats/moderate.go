@@ -269,21 +269,20 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		}
 		w := 1 / (1/x.n + 1/y.n)
 		sum += w * (y.mean - x.mean)
-		c.Means[0] += w * x.mean
-		c.Means[1] += w * y.mean
 		weight += w
 		c.PairWeight += 2 * w * w
-		c.SideWeights[0] += w * w / x.n
-		c.SideWeights[1] += w * w / y.n
+		for i, s := range [...]summary{x, y} {
+			c.Means[i] += w * s.mean
+			c.SideWeights[i] += w * w / s.n
+		}
 	}
 	if weight > 0 {
-		c.Means[0] /= weight
-		c.Means[1] /= weight
+		for i := range c.Means {
+			c.Means[i] /= weight
+			c.SideWeights[i] /= weight * weight
+		}
 		c.PairWeight /= weight * weight
-		c.SideWeights[0] /= weight * weight
-		c.SideWeights[1] /= weight * weight
-		c.Estimate = sum / weight
-		c.RunWeight = 1 / weight
+		c.Estimate, c.RunWeight = sum/weight, 1/weight
 		return c
 	}
 	var sessions [2]Variance

@@ -168,7 +168,7 @@ func TestTwoSidedWithoutSpread(t *testing.T) {
 
 // R: p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm") is 0.05 0.08 0.09 0.09 0.09.
 func TestHolm(t *testing.T) {
-	got := Holm([]float64{0.03, math.NaN(), 0.01, 0.05, 0.02, 0.04}, nil)
+	got := Holm([]float64{0.03, math.NaN(), 0.01, 0.05, 0.02, 0.04}, []float64{1, 1, 1, 1, 1, 1})
 	want := []float64{0.09, math.NaN(), 0.05, 0.09, 0.08, 0.09}
 	for i := range want {
 		near(t, "Holm", got[i], want[i], 1e-12)

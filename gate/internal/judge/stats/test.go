@@ -93,30 +93,24 @@ func NormalMargin(confidence float64) float64 {
 
 // Holm corrects p-values so that the chance of one or more false rejections among them all stays below any level they
 // are compared with (Holm 1979; with weights, section 4 there: a hypothesis of weight w gets w times the share of the
-// error that one of weight 1 gets). NaN stays NaN, and with weights of zero or less takes no part. nil weighs all
-// alike. The input is not changed.
+// error that one of weight 1 gets). NaN stays NaN, and with weights of zero or less takes no part. The input is not
+// changed.
 func Holm(p, weights []float64) []float64 {
 	out := slices.Clone(p)
-	weight := func(i int) float64 {
-		if weights == nil {
-			return 1
-		}
-		return weights[i]
-	}
 	var order []int
 	remaining := 0.0
-	for i := range p {
-		if !math.IsNaN(p[i]) && weight(i) > 0 {
+	for i, weight := range weights {
+		if !math.IsNaN(p[i]) && weight > 0 {
 			order = append(order, i)
-			remaining += weight(i)
+			remaining += weight
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a]/weight(a), p[b]/weight(b)) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a]/weights[a], p[b]/weights[b]) })
 	highest := 0.0
 	for _, i := range order {
-		highest = math.Max(highest, math.Min(1, p[i]/weight(i)*math.Max(remaining, weight(i))))
+		highest = math.Max(highest, math.Min(1, p[i]/weights[i]*math.Max(remaining, weights[i])))
 		out[i] = highest
-		remaining -= weight(i)
+		remaining -= weights[i]
 	}
 	return out
 }
