@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Run runs a program to its end, or until ctx ends: then its children are killed too. Its temporary files go to the
@@ -250,14 +251,22 @@ func (x *Output) String() string {
 // directories are an absolute path up to its last component, which says enough.
 var directories = input.Pattern(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":]+)+[/\\]`)
 
-// Said is a program's own error message, without the machine's names. It is the last line with words of the first
-// output that has one, shortened; "" where none has. It is untrusted text.
+// Because is what the program [Said] as the end of a sentence: ": no space left on device".
+func (o *Output) Because() string {
+	if said := Said(o.String()); said != "" {
+		return ": " + said
+	}
+	return ""
+}
+
+// Said is a program's own error message, without the machine's names, fit to be shown. It is the last line with words of
+// the first output that has one, shortened; "" where none has. It is untrusted text.
 func Said(outputs ...string) string {
 	const longest = 200
 	for _, output := range outputs {
 		lines := strings.Split(output, "\n")
 		for _, line := range slices.Backward(lines) {
-			line = strings.Join(strings.Fields(directories().ReplaceAllString(line, "")), " ")
+			line = measure.NormalizeLine(directories().ReplaceAllString(line, ""))
 			if !strings.ContainsFunc(line, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) {
 				continue
 			}

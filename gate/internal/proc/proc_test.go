@@ -110,7 +110,7 @@ func TestSaid(t *testing.T) {
 		{[]string{`no C:\Users\someone\x.ncu-rep here`}, "no x.ncu-rep here"},
 		{[]string{"cannot write /tmp/nsgate-1/session.qdstrm, see /home/user name /usr/lib/x.so"},
 			"cannot write session.qdstrm, see user name x.so"},
-		{[]string{"bad \x1b[31mred\a"}, "bad \x1b[31mred\a"},
+		{[]string{"bad \x1b[31mred\a"}, "bad \uFFFD[31mred\uFFFD"},
 		{[]string{strings.Repeat("ä", 199) + "xyz"}, strings.Repeat("ä", 199) + "x…"},
 	} {
 		if got := Said(c.outputs...); got != c.want {

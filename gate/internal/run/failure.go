@@ -13,7 +13,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // removed is the refusal of a session whose private directory is gone, nil while it is there.
@@ -38,11 +37,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	if n := len(runs); n > 0 && runs[n-1].failed() {
 		return nil, x.workloadError(n, runs[n-1], x.programError(runs[n-1], x.where(n, runs[n-1])))
 	}
-	log, done := x.log.String(), len(runs)
-	because := said(log)
-	if because != "" {
-		because = ": " + because
-	}
+	because, done := x.log.Because(), len(runs)
 	name := x.Profiler.Tool().Name
 	check := fmt.Sprintf("check the %s installation with nsgate doctor", name)
 	if x.Runs == 0 {
@@ -56,7 +51,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 		return nil, model.Refuse(model.ProfilerHangs, check,
 			"%s did not finish within %s, after %d of %d runs%s", name, x.FinishLimit, done, x.runs, because)
 	case done == 0:
-		if err := x.Profiler.Refusal(x.options(), log); err != nil {
+		if err := x.Profiler.Refusal(x.options(), x.log.String()); err != nil {
 			return nil, err
 		}
 	}
@@ -226,6 +221,3 @@ func causeOr(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// said is the last line with words of a program's output, fit to be shown.
-func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }

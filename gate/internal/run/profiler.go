@@ -85,7 +85,7 @@ func (x *processes) startUnprofiled(env []string) error {
 	switch {
 	case err != nil:
 		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),
-			"the unprofiled runs cannot be started: %s", said(err.Error()))
+			"the unprofiled runs cannot be started: %s", proc.Said(err.Error()))
 	case x.Runs == 0:
 		x.profiler = unprofiled
 	default:

@@ -364,7 +364,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 		if x.profiler, err = start(cmd, proc.Isolate); err != nil {
 			return nil, model.Refuse(model.ProfilerFailed,
 				cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
-				"%s could not be started: %s", name, said(err.Error()))
+				"%s could not be started: %s", name, proc.Said(err.Error()))
 		}
 	}
 	x.begun = time.Now()

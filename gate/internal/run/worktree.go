@@ -144,7 +144,7 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, model.Refuse(model.BaseCheckout, "see whether git clone works by hand, or "+ownBase,
-			"the base %s cannot be checked out: %s", r.Ref, cmp.Or(said(complaint.String()), err.Error()))
+			"the base %s cannot be checked out: %s", r.Ref, cmp.Or(proc.Said(complaint.String()), err.Error()))
 	}
 	return w, nil
 }

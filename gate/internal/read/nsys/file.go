@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -205,7 +204,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 		}
 	}
 	return "", model.Refuse(kind, next, "nsys could not export %s%s: %s", name, by,
-		cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
+		cmp.Or(proc.Said(stderr.String(), stdout.String()), err.Error()))
 }
 
 // written is the first line of a report: the release and build of the nsys that wrote it.

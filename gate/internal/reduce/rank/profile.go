@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -108,10 +107,10 @@ func (r *rank) record(by profiler.Profiler, exe, self, path string) error {
 		return nil // the job failed, and its recording is not needed
 	}
 	if !r.attend(done, patience, func(syscall.Signal) {}) { // signals are for the program, which has ended
-		return fmt.Errorf("%s did not finish within %v after the program%s", tool.Name, patience, because(log.String()))
+		return fmt.Errorf("%s did not finish within %v after the program%s", tool.Name, patience, log.Because())
 	}
 	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
-		return fmt.Errorf("%s wrote no report (%v)%s", tool.Name, cmd.ProcessState, because(log.String()))
+		return fmt.Errorf("%s wrote no report (%v)%s", tool.Name, cmd.ProcessState, log.Because())
 	}
 	return r.leave(by, exe, report, private.Path)
 }
@@ -154,9 +153,9 @@ func (r *rank) follow(by profiler.Profiler, door *net.UnixListener, t task, done
 		if err := by.Refusal(r.Options.Options, log.String()); err != nil {
 			return ending{}, err
 		}
-		return ending{}, fmt.Errorf("%s ended before it started the program%s", name, because(log.String()))
+		return ending{}, fmt.Errorf("%s ended before it started the program%s", name, log.Because())
 	case <-time.After(patience):
-		return ending{}, fmt.Errorf("%s did not start the program within %v%s", name, patience, because(log.String()))
+		return ending{}, fmt.Errorf("%s did not start the program within %v%s", name, patience, log.Because())
 	}
 	defer conn.Close()
 	if err := errors.Join(proc.HandOver(conn, os.Stdin, os.Stdout, os.Stderr),
@@ -172,7 +171,7 @@ func (r *rank) follow(by profiler.Profiler, door *net.UnixListener, t task, done
 	}()
 	r.attend(told, 0, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
 	if err != nil {
-		return x, fmt.Errorf("%s ended while the program ran%s", name, because(log.String()))
+		return x, fmt.Errorf("%s ended while the program ran%s", name, log.Because())
 	}
 	return x, nil
 }
@@ -223,12 +222,4 @@ func (r *rank) fragment(ctx context.Context, by profiler.Profiler, export string
 		return nil
 	}
 	return out
-}
-
-// because is a profiler's own error message, as the end of a sentence.
-func because(log string) string {
-	if said := measure.NormalizeLine(proc.Said(log)); said != "" {
-		return ": " + said
-	}
-	return ""
 }
