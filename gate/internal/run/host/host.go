@@ -25,15 +25,46 @@ type Host struct{ Root string }
 // Here is this host: the root of the host's file system in HOST_ROOT, as in a container, else the root directory.
 func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
 
-func (h Host) read(name string) string {
-	return input.System(filepath.Join(h.Root, name))
+// Own is the file system that this process sees, in a container its own.
+var Own = Host{"/"}
+
+// Read is the content of a file, "" where it cannot be read.
+func (h Host) Read(name string) string { return input.System(filepath.Join(h.Root, name)) }
+
+// Find lists the files that a pattern names, see [input.Search.Paths].
+func (h Host) Find(pattern string) []string {
+	found, _ := new(input.Search).Paths(h.Root, pattern)
+	return found
+}
+
+// capabilities matches the effective capabilities of a process.
+var capabilities = input.Pattern(`(?m)^CapEff:\s*([0-9a-f]+)$`)
+
+// Administers reports whether this process has CAP_SYS_ADMIN.
+func (h Host) Administers() bool {
+	const sysAdmin = 21
+	m := capabilities().FindStringSubmatch(h.Read("proc/self/status"))
+	if m == nil {
+		return false
+	}
+	set, err := strconv.ParseUint(m[1], 16, 64)
+	return err == nil && set&(1<<sysAdmin) != 0
+}
+
+// Container reports whether this process runs in a container.
+func (h Host) Container() bool {
+	signs := []string{".dockerenv", "run/.containerenv", "run/secrets/kubernetes.io"}
+	return slices.ContainsFunc(signs, func(name string) bool {
+		_, err := os.Stat(filepath.Join(h.Root, name))
+		return err == nil
+	})
 }
 
 // CPU is the model of the first processor and the number of sockets, "" and 0 where the system does not say.
 func (h Host) CPU() (name string, sockets int) {
 	implementer := "" // Arm names the model by number only
 	packages := make(map[string]bool)
-	for line := range strings.Lines(h.read("proc/cpuinfo")) {
+	for line := range strings.Lines(h.Read("proc/cpuinfo")) {
 		key, value, _ := strings.Cut(line, ":")
 		value = measure.NormalizeLine(value)
 		key = strings.TrimSpace(key)
@@ -55,7 +86,7 @@ func (h Host) CPU() (name string, sockets int) {
 // groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"; "" for
 // any), outermost last.
 func (h Host) groups(resource string) (dirs []string) {
-	for line := range strings.Lines(h.read("proc/self/cgroup")) {
+	for line := range strings.Lines(h.Read("proc/self/cgroup")) {
 		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(cells) != 3 {
 			continue
@@ -83,10 +114,10 @@ func (h Host) groups(resource string) (dirs []string) {
 func (h Host) Limit() float64 {
 	least := 0.0
 	for _, dir := range h.groups("cpu") {
-		words := strings.Fields(h.read(dir + "/cpu.max")) // "max 100000"
+		words := strings.Fields(h.Read(dir + "/cpu.max")) // "max 100000"
 		if len(words) != 2 {
 			// "-1 100000"
-			words = strings.Fields(h.read(dir+"/cpu.cfs_quota_us") + " " + h.read(dir+"/cpu.cfs_period_us"))
+			words = strings.Fields(h.Read(dir+"/cpu.cfs_quota_us") + " " + h.Read(dir+"/cpu.cfs_period_us"))
 		}
 		if len(words) != 2 {
 			continue
@@ -114,7 +145,7 @@ func (h Host) Limits() map[string]string {
 			if name == "cpu.max" || !limiting().MatchString(name) {
 				continue
 			}
-			value := strings.Join(strings.Fields(h.read(path.Join(dir, name))), " ")
+			value := strings.Join(strings.Fields(h.Read(path.Join(dir, name))), " ")
 			if name == "pids.max" {
 				value = proc.OfMemory(value)
 			}
@@ -134,7 +165,7 @@ func (h Host) MemoryKills() (most int64) {
 		counters = append(counters, dir+"/memory.events", dir+"/memory.oom_control")
 	}
 	for _, file := range slices.Backward(counters) {
-		for line := range strings.Lines(h.read(file)) {
+		for line := range strings.Lines(h.Read(file)) {
 			if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == "oom_kill" {
 				if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 					return n
@@ -164,13 +195,13 @@ func (h Host) Memory() int64 {
 
 // number is the number in a file, 0 where there is none.
 func (h Host) number(name string) int64 {
-	n, _ := strconv.ParseInt(strings.TrimSpace(h.read(name)), 10, 64)
+	n, _ := strconv.ParseInt(strings.TrimSpace(h.Read(name)), 10, 64)
 	return n
 }
 
 // field is the number behind a name in a file, 0 where there is none.
 func (h Host) field(name, key string) int64 {
-	for line := range strings.Lines(h.read(name)) {
+	for line := range strings.Lines(h.Read(name)) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == key {
 			n, _ := strconv.ParseInt(words[1], 10, 64)
 			return n
@@ -190,7 +221,7 @@ type Counters struct {
 
 // allowed is whether this process, and what it starts, may use a CPU: its affinity within its control group.
 func (h Host) allowed() func(cpu int) bool {
-	_, list, known := strings.Cut(h.read("proc/self/status"), "Cpus_allowed_list:")
+	_, list, known := strings.Cut(h.Read("proc/self/status"), "Cpus_allowed_list:")
 	list, _, _ = strings.Cut(list, "\n")
 	return func(cpu int) bool {
 		return !known || slices.ContainsFunc(strings.Split(strings.TrimSpace(list), ","), func(span string) bool {
@@ -210,7 +241,7 @@ func (h Host) Count() Counters {
 	c := Counters{at: proc.Monotonic(), own: proc.CPUTime(), periods: make(map[string][2]int64)}
 	var of, all [8]time.Duration // user, nice, system, idle, iowait, irq, softirq, steal
 	allowed, some := h.allowed(), false
-	for line := range strings.Lines(h.read("proc/stat")) {
+	for line := range strings.Lines(h.Read("proc/stat")) {
 		words := strings.Fields(line)
 		if len(words) == 0 || !strings.HasPrefix(words[0], "cpu") {
 			continue
@@ -234,7 +265,7 @@ func (h Host) Count() Counters {
 	c.busy, c.idle, c.steal = of[0]+of[1]+of[2]+of[5]+of[6], of[3]+of[4], of[7]
 	for _, dir := range h.groups("cpu") {
 		var n [2]int64
-		for stat := range strings.Lines(h.read(dir + "/cpu.stat")) {
+		for stat := range strings.Lines(h.Read(dir + "/cpu.stat")) {
 			key, value, _ := strings.Cut(strings.TrimSpace(stat), " ")
 			switch key {
 			case "nr_periods":

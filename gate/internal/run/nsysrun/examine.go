@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/run/doctor"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
@@ -25,7 +25,7 @@ const guide = "https://docs.nvidia.com/nsight-systems/InstallationGuide"
 func (n Nsys) Examine(ctx context.Context, exe string) (seen doctor.Observations) {
 	name := n.Tool().Name
 	version, err := askVersion(ctx, cmp.Or(exe, name))
-	there := elsewhere(doctor.Here)
+	there := elsewhere(host.Own)
 	switch {
 	case err != nil && exe != "":
 		seen.Add(doctor.Bad, name, err.Error()+": name another, or leave it out for the one on the PATH")
@@ -68,7 +68,7 @@ func examineMetrics(ctx context.Context, exe string, seen *doctor.Observations) 
 }
 
 // elsewhere finds an nsys that is not on the PATH, the last one in its directory's order; "" for none.
-func elsewhere(here doctor.System) string {
+func elsewhere(here host.Host) string {
 	for _, pattern := range []string{"opt/nvidia/nsight-systems-cli/*/bin/nsys", "opt/nvidia/nsight-systems/*/bin/nsys",
 		"usr/local/cuda*/bin/nsys"} {
 		if found := here.Find(pattern); len(found) > 0 {
@@ -159,8 +159,7 @@ func askVersion(ctx context.Context, exe string) (string, error) {
 	if m := version().FindStringSubmatch(said); m != nil {
 		return m[1], nil
 	}
-	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe),
-		measure.NormalizeLine(proc.Said(said)))
+	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), proc.Said(said))
 }
 
 // ask runs an nsys executable for half a minute at most, and returns what it prints.
@@ -173,8 +172,7 @@ func ask(ctx context.Context, exe string, args ...string) (said string, err erro
 	defer cancel()
 	var out proc.Output
 	if err = proc.Run(ctx, "", &out, &out, path, args...); err != nil {
-		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(exe), strings.Join(args, " "), err,
-			measure.NormalizeLine(proc.Said(out.String())))
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(exe), strings.Join(args, " "), err, proc.Said(out.String()))
 	}
 	return out.String(), err
 }

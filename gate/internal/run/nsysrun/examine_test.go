@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/run/doctor"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
 func TestElsewhere(t *testing.T) {
@@ -20,10 +20,10 @@ func TestElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := elsewhere(doctor.System{Root: root}), filepath.Join(root, newest); got != want {
+	if got, want := elsewhere(host.Host{Root: root}), filepath.Join(root, newest); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := elsewhere(doctor.System{Root: t.TempDir()}); got != "" {
+	if got := elsewhere(host.Host{Root: t.TempDir()}); got != "" {
 		t.Error(got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/run/device"
 	"github.com/nsgate/nsgate/gate/internal/run/doctor"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
 // Examine looks at the GPUs, at the right to read their performance counters, and for DCGM.
@@ -23,8 +24,8 @@ func (s *SMI) Examine(ctx context.Context) (gpus []device.GPU, seen doctor.Obser
 	} else {
 		s.examine(ctx, gpus, &seen)
 	}
-	examineCounters(doctor.Here, &seen)
-	examineDCGM(doctor.Here, &seen)
+	examineCounters(host.Own, &seen)
+	examineDCGM(host.Own, &seen)
 	return gpus, seen
 }
 
@@ -114,7 +115,7 @@ func examineClock(g device.GPU, what string, lowered float64, seen *doctor.Obser
 }
 
 // examineCounters tells who may read the performance counters, which Nsight Compute needs and nsys does not.
-func examineCounters(here doctor.System, seen *doctor.Observations) {
+func examineCounters(here host.Host, seen *doctor.Observations) {
 	const what = "counters"
 	adminOnly := regexp.MustCompile(`(?m)^RmProfilingAdminOnly: (\d+)`)
 	denied := adminOnly.FindStringSubmatch(here.Read("proc/driver/nvidia/params"))
@@ -139,7 +140,7 @@ func examineCounters(here doctor.System, seen *doctor.Observations) {
 
 // examineDCGM looks for NVIDIA's Data Center GPU Manager, which is in the way only while it profiles. A container shows
 // only its own processes.
-func examineDCGM(here doctor.System, seen *doctor.Observations) {
+func examineDCGM(here host.Host, seen *doctor.Observations) {
 	for _, name := range here.Find("proc/[0-9]*/comm") {
 		if comm := strings.TrimSpace(input.System(name)); comm == "nv-hostengine" || comm == "dcgm-exporter" {
 			seen.Add(doctor.Note, "DCGM", comm+" runs here: while it reads the counters neither ncu nor the sampling "+

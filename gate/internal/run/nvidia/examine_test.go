@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/run/doctor"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
 // testRoot makes a system of a few files.
@@ -49,7 +50,7 @@ func TestCounters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var x doctor.Observations
-			examineCounters(doctor.System{Root: testRoot(t, tt.files)}, &x)
+			examineCounters(host.Host{Root: testRoot(t, tt.files)}, &x)
 			if x[0].Mark != tt.mark || !strings.Contains(x[0].Detail, tt.says) || len(x[0].Do) != tt.do {
 				t.Errorf("%+v", x[0])
 			}
@@ -60,12 +61,12 @@ func TestCounters(t *testing.T) {
 func TestDCGM(t *testing.T) {
 	var x doctor.Observations
 	root := testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/self/comm": "nv-hostengine\n"})
-	examineDCGM(doctor.System{Root: root}, &x)
+	examineDCGM(host.Host{Root: root}, &x)
 	if len(x) != 0 {
 		t.Errorf("%+v", x)
 	}
 	root = testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/77/comm": "nv-hostengine\n"})
-	examineDCGM(doctor.System{Root: root}, &x)
+	examineDCGM(host.Host{Root: root}, &x)
 	if len(x) != 1 || x[0].Mark != doctor.Note || len(x[0].Do) != 2 {
 		t.Errorf("%+v", x)
 	}

@@ -163,8 +163,7 @@ func (s *SMI) query(ctx context.Context, args ...string) ([]byte, error) {
 	var failure proc.Output
 	err := proc.Run(ctx, "", &out, &failure, s.exe, args...)
 	if err != nil { // nvidia-smi explains itself on stdout
-		return nil, fmt.Errorf("nvidia-smi: %w: %s", err,
-			measure.NormalizeLine(proc.Said(out.String()+"\n"+failure.String())))
+		return nil, fmt.Errorf("nvidia-smi: %w: %s", err, proc.Said(out.String()+"\n"+failure.String()))
 	}
 	return out.Bytes(), nil
 }
