@@ -182,13 +182,9 @@ func (c *Calls) Span() (span Interval) {
 	for i := range c.threads {
 		at := c.threads[i].begin(int32(i), c.names)
 		at.Next()
-		if !at.OK {
-			continue
+		if at.OK {
+			span = span.Cover(at.Call.Start, c.threads[i].end)
 		}
-		if span == (Interval{}) {
-			span = Interval{Start: at.Call.Start, End: c.threads[i].end}
-		}
-		span = Interval{Start: min(span.Start, at.Call.Start), End: max(span.End, c.threads[i].end)}
 	}
 	return span
 }

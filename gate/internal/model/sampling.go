@@ -68,6 +68,14 @@ type Frame struct {
 // Interval is a span of the profiler's clock in ns.
 type Interval struct{ Start, End int64 }
 
+// Cover is the span from the earlier start to the later end of it and another; that one alone of the zero value.
+func (x Interval) Cover(start, end int64) Interval {
+	if x == (Interval{}) {
+		return Interval{start, end}
+	}
+	return Interval{min(x.Start, start), max(x.End, end)}
+}
+
 // Union sorts spans and joins those that touch.
 func Union(spans []Interval) []Interval {
 	slices.SortFunc(spans, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })

@@ -36,6 +36,13 @@ func (n Number) Or(other Number) Number {
 	return Either(n.Known(), n, other)
 }
 
+// Raise sets the number to a larger one, or to any where it is not known.
+func (n *Number) Raise(to Number) {
+	if !(*n >= to) {
+		*n = to
+	}
+}
+
 // Given is a text, "" where the number is not known.
 func (n Number) Given(text string) string { return Either(n.Known(), text, "") }
 

@@ -92,10 +92,9 @@ var sessionRefusals = []Refusal[*sides]{
 			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
 				cmp.Or(h.Mode, unknown) + " in the head", again
 		}),
-	differ("setting on one side", model.OtherMode,
-		func(b, h *model.Session) bool {
-			return model.OneSided(b.Mode, h.Mode)+model.OneSided(h.Mode, b.Mode) != ""
-		},
+	differ("setting on one side", model.OtherMode, func(b, h *model.Session) bool {
+		return model.OneSided(b.Mode, h.Mode)+model.OneSided(h.Mode, b.Mode) != ""
+	},
 		func(b, h *model.Session) (string, string) {
 			side, setting, other := "baseline", model.OneSided(b.Mode, h.Mode), h
 			if setting == "" {
@@ -138,8 +137,7 @@ var sessionRefusals = []Refusal[*sides]{
 	},
 		func(b, h *model.Session) (string, string) {
 			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") +
-				" in the baseline, " +
-				strconv.Itoa(recorded.Steps(h)) + " in the head", again
+				" in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
 		}),
 	{"other number of repeats", model.OtherWork, func(s *sides) bool {
 		w := repeatsOf(s.fits, s.head)
@@ -148,8 +146,7 @@ var sessionRefusals = []Refusal[*sides]{
 		func(s *sides) (string, string) {
 			w := repeatsOf(s.fits, s.head)
 			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") +
-				" in the baseline, " +
-				strconv.Itoa(int(w.inHead)) + " in the head", again
+				" in the baseline, " + strconv.Itoa(int(w.inHead)) + " in the head", again
 		}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {
 		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !unsteadyAlike(s.fits, s.head) &&

@@ -169,18 +169,11 @@ func drift(s *model.Session) *result.Remark {
 func Subset(s *model.Session, runs []int) model.Session {
 	out := *s
 	out.GPUHash, out.Start = cmp.Or(s.GPUHash, "one"), time.Unix(0, 0)
-	out.Runs, out.Series = make([]model.Run, len(runs)), make([]model.Series, 0, len(s.Series))
-	for i, r := range runs {
-		out.Runs[i] = s.Runs[r]
-	}
+	out.Runs = measure.Map(runs, func(r int) model.Run { return s.Runs[r] })
+	out.Series = make([]model.Series, 0, len(s.Series))
 	for _, x := range s.Series {
-		values, some := make(model.Values, len(runs)), false
-		for i, r := range runs {
-			values[i] = x.Values[r]
-			some = some || !math.IsNaN(values[i])
-		}
-		x.Values = values
-		if some {
+		x.Values = measure.Map(runs, func(r int) float64 { return x.Values[r] })
+		if slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
 			out.Series = append(out.Series, x)
 		}
 	}
@@ -306,14 +299,7 @@ func draw(random *rand.Rand, first, of, n int) (base, head []int) {
 
 // foresee fills in the MDE by runs and the plan by threshold.
 func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Resolved) {
-	for _, n := range mdeRuns {
-		c.MDE = append(c.MDE, MDE{Runs: n, Workload: result.Unknown, Kernels: result.Unknown, Limited: result.Unknown})
-	}
-	raise := func(to *result.Number, v float64) {
-		if !(float64(*to) >= v) {
-			*to = result.Number(v)
-		}
-	}
+	c.MDE = measure.Map(mdeRuns, func(n int) MDE { return MDE{n, result.Unknown, result.Unknown, result.Unknown} })
 	for _, f := range forecasts {
 		if !planned(&f) {
 			continue
@@ -321,12 +307,12 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Re
 		free, limited := f.Detectable(0), f.Detectable(f.Limit.Max)
 		for i := range c.MDE {
 			m := &c.MDE[i]
-			raise(&m.Limited, limited[m.Runs])
+			m.Limited.Raise(result.Number(limited[m.Runs]))
 			switch {
 			case f.Subject == measure.Workload:
-				raise(&m.Workload, free[m.Runs])
+				m.Workload.Raise(result.Number(free[m.Runs]))
 			case f.Subject.Scope == measure.ScopeKernel:
-				raise(&m.Kernels, free[m.Runs])
+				m.Kernels.Raise(result.Number(free[m.Runs]))
 			}
 		}
 	}

@@ -85,12 +85,9 @@ func OutlierRuns(s model.Session, policy *thresholds.Resolved) map[int]float64 {
 func shiftFrom(fits []runFit, kernels int, least float64) float64 {
 	var shifts []float64
 	for _, f := range fits {
-		var moves []float64
-		for _, kernel := range f.moves {
-			if others := stats.Known(kernel[f.own:]); len(others) > 0 {
-				moves = append(moves, stats.Median(others))
-			}
-		}
+		moves := stats.Known(measure.Map(f.moves, func(kernel []float64) float64 {
+			return stats.Median(stats.Known(kernel[f.own:])) // NaN where the other side lacks it
+		}))
 		if len(moves) >= kernels {
 			shifts = append(shifts, asOne(moves, least))
 		}

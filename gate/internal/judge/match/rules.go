@@ -62,8 +62,7 @@ func (x *unmet) explain(t Sides, first string, unmeasured bool) {
 		idle.Kind = string(all[i].Kind())
 	}
 	x.says = result.Say(idle)
-	because := result.Refuse(model.MetricMissing,
-		"nsgate show lists what was measured: correct the rule, or remove it",
+	because := result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
 		"%s bounds a name that nothing in the head has%s", x.rule.Where,
 		result.Given(idle.Kind, " but the ", idle.Kind))
 	if unmeasured && !x.idle {

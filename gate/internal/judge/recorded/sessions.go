@@ -104,9 +104,8 @@ func OneGPU(base, head []model.Session) bool {
 // NoHost reports whether sessions are of benchmark files that name neither host nor GPU. What nsgate measured says so.
 func NoHost(sessions []model.Session) bool {
 	return !slices.ContainsFunc(sessions, func(s model.Session) bool {
-		return s.GPUHash != "" || s.Hardware != (model.Hardware{}) ||
-			slices.ContainsFunc(s.Series,
-				func(x model.Series) bool { return x.Subject.Scope != measure.ScopeBenchmark })
+		return s.GPUHash != "" || s.Hardware != (model.Hardware{}) || slices.ContainsFunc(s.Series,
+			func(x model.Series) bool { return x.Subject.Scope != measure.ScopeBenchmark })
 	})
 }
 

@@ -353,24 +353,19 @@ func Rank(f *result.Finding) float64 {
 func Detects(findings []result.Finding) *result.Detects {
 	unknown := result.Unknown
 	d := &result.Detects{GPUTime: unknown, Step: unknown, Output: unknown, KernelLeast: unknown, KernelMost: unknown}
-	raise := func(to *result.Number, mde result.Number) {
-		if !(*to >= mde) {
-			*to = mde
-		}
-	}
 	for i := range findings {
 		f := &findings[i]
 		switch {
 		case !f.MDE.Known():
 		case f.Scope == measure.ScopeOutput:
-			raise(&d.Output, f.MDE)
+			d.Output.Raise(f.MDE)
 		case f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name:
 			d.GPUTime = f.MDE
 		case f.Subject() == measure.Workload && f.Metric == measure.StepTime.Name:
 			d.Step = f.MDE
 		case f.Scope == measure.ScopeKernel && f.Gates && f.Share >= recorded.KernelShare &&
 			f.Unit == measure.Time.Unit:
-			raise(&d.KernelMost, f.MDE)
+			d.KernelMost.Raise(f.MDE)
 			if !(d.KernelLeast <= f.MDE) {
 				d.KernelLeast = f.MDE
 			}

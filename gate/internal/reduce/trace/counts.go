@@ -160,9 +160,9 @@ func (c *cut) reduceSampling(run int, t *table) {
 		if c.share(api) == 0 {
 			return
 		}
-		whole = cover(whole, start, end)
+		whole = whole.Cover(start, end)
 		for r := roles.rangeOf(model.Launch{API: api, Range: in}, at); r >= 0; r = c.Ranges[r].Parent {
-			spans[r] = cover(spans[r], start, end)
+			spans[r] = spans[r].Cover(start, end)
 		}
 	}
 	for _, l := range c.launches {
@@ -187,11 +187,4 @@ func (c *cut) reduceSampling(run int, t *table) {
 		}
 	}
 	t.set(run, measure.Workload, measure.SamplingPeriod, float64(c.Sampling.Period))
-}
-
-func cover(x model.Interval, start, end int64) model.Interval {
-	if x == (model.Interval{}) {
-		return model.Interval{Start: start, End: end}
-	}
-	return model.Interval{Start: min(x.Start, start), End: max(x.End, end)}
 }

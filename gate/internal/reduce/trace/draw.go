@@ -136,7 +136,7 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval,
 			s.Step = at + 1
 		}
 		for ; in >= 0; in = c.Ranges[in].Parent {
-			within[in] = cover(within[in], a, b)
+			within[in] = within[in].Cover(a, b)
 		}
 	}
 	roles := c.newRoles()

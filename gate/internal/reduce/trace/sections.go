@@ -52,7 +52,7 @@ func (c *cut) sections() *sectioning {
 	n := len(s.laid)
 	s.firsts, s.lasts, s.owns = c.mainStream(0, func(int32) bool { return true }), make([]int64, n), make([]int64, n)
 	s.run, s.work = c.events(), model.Interval{Start: math.MaxInt64, End: math.MinInt64}
-	s.phases = slices.Repeat([]model.Interval{{Start: math.MaxInt64, End: math.MinInt64}}, len(c.phases))
+	s.phases = make([]model.Interval, len(c.phases))
 	for i := range c.launches {
 		l := &c.launches[i]
 		x := &s.out[s.add(l.Device, l.API, l.Start, l.End)]
@@ -74,8 +74,7 @@ func (s *sectioning) add(device int32, api, start, end int64) int {
 	s.work = model.Interval{Start: min(s.work.Start, start), End: max(s.work.End, end)}
 	section, i, phase := s.of(device, api)
 	if phase > 0 {
-		x := &s.phases[phase]
-		*x = model.Interval{Start: min(x.Start, start), End: max(x.End, end)}
+		s.phases[phase] = s.phases[phase].Cover(start, end)
 	}
 	if i >= 0 {
 		s.lasts[i] = max(s.lasts[i], end)
@@ -140,8 +139,7 @@ func (s *sectioning) divide() {
 
 // phasesIn is the time of the phases beside the steps in a part of the run.
 func (s *sectioning) phasesIn(of model.Interval) int64 {
-	known := slices.DeleteFunc(slices.Clone(s.phases), func(x model.Interval) bool { return x.Start > x.End })
-	return measure.Sum(model.Union(known), func(x model.Interval) int64 {
+	return measure.Sum(model.Union(slices.Clone(s.phases)), func(x model.Interval) int64 {
 		return max(0, min(x.End, of.End)-max(x.Start, of.Start))
 	})
 }
