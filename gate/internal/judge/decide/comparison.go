@@ -101,21 +101,17 @@ func (t comparison) partners(base, head []model.Session) (out [][2]int) {
 		}
 	}
 	t.shared = out
-	if len(found) < len(head) || align.Partial(base) && !t.holdAll(base) {
+	if len(found) < len(head) || align.Partial(base) && !t.holdAll() {
 		return nil
 	}
 	return out
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.
-func (t comparison) holdAll(base []model.Session) bool {
-	own := map[measure.Subject]bool{}
-	for _, p := range t.shared {
-		for _, x := range base[p[0]].Series {
-			own[x.Subject] = true
-		}
-	}
-	return !slices.ContainsFunc(recorded.Kernels(t.Base.Subjects()), func(x measure.Subject) bool { return !own[x] })
+func (t comparison) holdAll() bool {
+	return !slices.ContainsFunc(recorded.Kernels(t.Base.Subjects()), func(x measure.Subject) bool {
+		return !slices.ContainsFunc(t.shared, func(p [2]int) bool { return t.Base.Entries[x].Series[p[0]] != nil })
+	})
 }
 
 // alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both
