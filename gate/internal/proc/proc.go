@@ -259,8 +259,8 @@ func (o *Output) Because() string {
 	return ""
 }
 
-// Said is a program's own error message, without the machine's names, fit to be shown. It is the last line with words of
-// the first output that has one, shortened; "" where none has. It is untrusted text.
+// Said is a program's own error message, without the machine's names, fit to be shown. It is the last line with words
+// of the first output that has one, shortened; "" where none has. It is untrusted text.
 func Said(outputs ...string) string {
 	const longest = 200
 	for _, output := range outputs {
