@@ -203,36 +203,25 @@ func launchedIn(sessions []model.Session) map[string]bool {
 // withoutExchanged leaves out kernels of one stem that exchange launches between the runs of a session, see [families]:
 // their operations are those of one run.
 func withoutExchanged(names map[string]bool, sessions []model.Session) map[string]bool {
+	stem := func(side *recorded.Index, s measure.Subject) string {
+		if !varies(side, s) {
+			return ""
+		}
+		return measure.StemName(s.Name)
+	}
 	for i := range sessions {
-		of, sums := map[string][]string{}, map[string]model.Values{}
-		for _, x := range sessions[i].Series {
-			launches, stem := sessions[i].Of(&x), measure.StemName(x.Subject.Name)
-			if x.Metric != measure.Launches || x.Subject.Scope != measure.ScopeKernel || !differing(launches) {
+		side := recorded.New(sessions[i:i+1], measure.Total)
+		for _, of := range groups(side, side.Subjects(), stem) {
+			sum := side.Sum(of, measure.Launches.Name)[0]
+			if slices.ContainsFunc(sum, func(v float64) bool { return v != sum[0] }) {
 				continue
 			}
-			if sums[stem] == nil {
-				sums[stem] = make(model.Values, len(launches))
-			}
-			for run, v := range launches {
-				if v > 0 {
-					sums[stem][run] += v
-				}
-			}
-			of[stem] = append(of[stem], x.Subject.Short())
-		}
-		for stem, sum := range sums {
-			for _, name := range of[stem] {
-				if !differing(sum) {
-					delete(names, name)
-				}
+			for _, s := range of {
+				delete(names, s.Short())
 			}
 		}
 	}
 	return names
-}
-
-func differing(values model.Values) bool {
-	return slices.ContainsFunc(values, func(v float64) bool { return v != values[0] })
 }
 
 // renamed is a baseline session with the names of the head.
