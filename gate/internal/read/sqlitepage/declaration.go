@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/input"
+	"unicode/utf8"
 )
 
 // declaration is a CREATE TABLE statement (https://www.sqlite.org/lang_createtable.html).
@@ -27,7 +26,7 @@ type column struct {
 
 const mostColumns = 2000 // of a table, as in SQLite
 
-// parse reads the declaration of a table. A word that it does not know is an error, since columns could change places.
+// parse reads the declaration of a table. Of constraints it reads those that say which values rows hold.
 func parse(sql string) (d declaration, err error) {
 	p := parser{sql: sql}
 	p.next()
@@ -42,18 +41,15 @@ func (p *parser) table(d *declaration) bool {
 	if !p.name() || !p.sign('(') {
 		return false
 	}
-	for {
-		if !p.column(d) {
+	for more := true; more; more = p.sign(',') {
+		ok := false
+		if len(d.columns) > 0 && p.at("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") {
+			ok = p.constraints(d)
+		} else {
+			ok = p.column(d)
+		}
+		if !ok {
 			return false
-		}
-		if !p.sign(',') {
-			break
-		}
-		if p.at("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") {
-			if !p.constraints(d) {
-				return false
-			}
-			break
 		}
 	}
 	return p.sign(')') && p.options(d)
@@ -62,13 +58,10 @@ func (p *parser) table(d *declaration) bool {
 func (p *parser) options(d *declaration) bool {
 	for p.kind != end {
 		switch {
-		case p.is("STRICT"):
+		case p.is("STRICT"), p.sign(','):
 		case p.is("WITHOUT") && p.is("ROWID"):
 			d.keyed = true
 		default:
-			return false
-		}
-		if p.kind != end && !p.sign(',') {
 			return false
 		}
 	}
@@ -91,68 +84,43 @@ func (p *parser) column(d *declaration) bool {
 		kind += " " + strings.ToLower(p.text)
 		p.next()
 	}
-	c.integer = c.integer && words == 1
-	if p.kind == '(' {
-		c.integer = false
-		if words == 0 || !p.group() {
-			return false
-		}
-	}
+	c.integer = c.integer && words == 1 && p.kind != '('
 	in := func(part string) bool { return strings.Contains(kind, part) }
 	c.real = (in("real") || in("floa") || in("doub")) &&
 		!slices.ContainsFunc([]string{"int", "char", "clob", "text", "blob"}, in)
-	for p.kind == word {
-		if !p.constraint(&c) {
-			return false
-		}
+	ok := p.kind != '(' || words > 0
+	for ok && p.kind != ',' && p.kind != ')' {
+		ok = p.constraint(&c)
 	}
 	d.columns = append(d.columns, c)
-	return true
+	return ok
 }
 
 // constraintWords end the type of a column.
 var constraintWords = []string{"CONSTRAINT", "NULL", "NOT", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "DEFERRABLE",
 	"COLLATE", "DEFAULT", "GENERATED", "AS"}
 
-// constraint reads a constraint of a column or a part of one.
+// constraint reads a part of a constraint of a column.
 func (p *parser) constraint(c *column) bool {
 	switch {
-	case p.is("NULL"), p.is("UNIQUE"), p.is("DEFERRABLE"), p.is("ASC"), p.is("DESC"), p.is("AUTOINCREMENT"):
-		return true
-	case p.is("NOT"):
-		return p.is("NULL") || p.is("DEFERRABLE")
-	case p.is("PRIMARY"):
-		key := p.is("KEY")
-		c.number = c.integer && !p.is("DESC")
-		return key
-	case p.is("CONSTRAINT"), p.is("COLLATE"), p.is("MATCH"), p.is("INITIALLY"):
-		return p.name()
-	case p.is("CHECK"):
+	case p.kind == end, p.kind == unknown:
+		return false
+	case p.kind == '(':
 		return p.group()
-	case p.is("REFERENCES"):
-		return p.name() && (p.kind != '(' || p.group())
-	case p.is("ON"): // CONFLICT, UPDATE or DELETE, and one or two words
-		if event := p.name(); !event || p.is("SET") || p.is("NO") {
-			return event && p.name()
-		}
-		return p.name()
+	case p.is("PRIMARY"):
+		c.number = p.is("KEY") && c.integer && !p.is("DESC")
+	case p.is("SET"): // ON DELETE SET DEFAULT
+		p.next()
 	case p.is("DEFAULT"):
 		c.filled = !p.at("NULL")
-		if p.kind == '(' {
-			return p.group()
-		}
-		if !p.sign('-') {
-			p.sign('+')
-		}
-		return p.name()
-	case p.is("GENERATED"):
-		return p.is("ALWAYS")
 	case p.is("AS"):
 		group := p.group()
-		c.generated, c.virtual = true, p.is("VIRTUAL") || !p.is("STORED")
+		c.generated, c.virtual = true, !p.is("STORED")
 		return group
+	default:
+		p.next()
 	}
-	return false
+	return true
 }
 
 // constraints reads the constraints of a table, up to its closing parenthesis.
@@ -194,9 +162,10 @@ type parser struct {
 }
 
 const (
-	end    = 0
-	word   = 'w' // or a number
-	quoted = 'q' // a name, a text, or bytes
+	end     = 0
+	word    = 'w' // or a number
+	quoted  = 'q' // a name, a text, or bytes
+	unknown = '?' // what is in quotes that are not closed, or no token of SQL
 )
 
 // at reports whether the current token is one of these words, in any case.
@@ -243,58 +212,49 @@ func (p *parser) close() bool {
 	return true
 }
 
-// token is the white space and comments before a token, and the token: in quotes or bytes (x'00'), a quote that is not
-// closed, a number or word, or a sign.
-var token = input.Pattern(`(?s)^(?:[ \t\n\f\r]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*` +
-	"(?:([xX]?'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\])|([xX]?'|[\"`\\[])|" +
-	`([0-9](?:[eE][+-]|[.\w$[:^ascii:]])*|[\w$[:^ascii:]]+)|(.))?`)
-
-// next reads a token. One that is not closed, or no token of SQL, ends the declaration with a sign that fits nowhere.
+// next reads a token behind white space and comments.
 func (p *parser) next() {
-	if p.plain() {
-		return
+	s := strings.TrimLeft(p.sql, " \t\n\f\r")
+	for strings.HasPrefix(s, "--") || strings.HasPrefix(s, "/*") {
+		_, s, _ = strings.Cut(s[2:], map[byte]string{'-': "\n", '/': "*/"}[s[0]])
+		s = strings.TrimLeft(s, " \t\n\f\r")
 	}
-	m := token().FindStringSubmatch(p.sql)
-	p.sql = p.sql[len(m[0]):]
-	inside, quote := m[1][:max(0, len(m[1])-1)], m[1][max(0, len(m[1])-1):]
+	n := 0
+	for n < len(s) && (strings.IndexByte("_$", s[n]) >= 0 || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'z' ||
+		'0' <= s[n] && s[n] <= '9' || s[n] >= utf8.RuneSelf) {
+		n++
+	}
+	if n == 1 && s[0]|0x20 == 'x' && strings.HasPrefix(s[1:], "'") { // bytes
+		s, n = s[1:], 0
+	}
 	switch {
-	case m[2] != "", m[1] != "" && quote != "]" && strings.HasPrefix(p.sql, quote): // the last two stand for one
-		p.kind, p.text, p.sql = '?', "", ""
-	case m[1] != "":
-		inside = inside[strings.IndexAny(inside, "\"'`[")+1:]
-		p.kind, p.text = quoted, strings.ReplaceAll(inside, quote+quote, quote)
-	case m[3] != "":
-		p.kind, p.text = word, m[3]
-	case m[4] == "":
-		p.kind, p.text = end, ""
-	case m[4] == "\x00":
-		p.kind, p.text = '?', m[4]
+	case s == "":
+		p.kind, p.text, p.sql = end, "", ""
+	case n > 0:
+		p.kind, p.text, p.sql = word, s[:n], s[n:]
+	case strings.IndexByte("'\"`[", s[0]) >= 0:
+		p.quoted(s[1:], strings.Replace(s[:1], "[", "]", 1))
 	default:
-		p.kind, p.text = m[4][0], m[4]
+		p.kind, p.text, p.sql = s[0], s[:1], s[1:]
+		if s[0] == 0 {
+			p.kind = unknown
+		}
 	}
 }
 
-// plain reads a token of nearly all declarations, a word of ASCII or one of three signs, without the pattern, which
-// takes ten times as long. A token that it does not know stays.
-func (p *parser) plain() bool {
-	const space, signs = " \t\n\f\r", "(),"
-	s := strings.TrimLeft(p.sql, space)
-	for strings.HasPrefix(s, "--") { // a comment
-		_, s, _ = strings.Cut(s, "\n")
-		s = strings.TrimLeft(s, space)
+// quoted reads what is in quotes, up to the closing one: but for brackets, two of them stand for one.
+func (p *parser) quoted(s, quote string) {
+	p.kind, p.text = quoted, ""
+	for {
+		text, rest, closed := strings.Cut(s, quote)
+		p.text, p.sql = p.text+text, rest
+		switch {
+		case !closed:
+			p.kind, p.text = unknown, ""
+			return
+		case quote == "]" || !strings.HasPrefix(rest, quote):
+			return
+		}
+		p.text, s = p.text+quote, rest[1:]
 	}
-	n := 0
-	for n < len(s) && (s[n] == '_' || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'z' || n > 0 && '0' <= s[n] && s[n] <= '9') {
-		n++
-	}
-	switch {
-	case n == len(s) || strings.IndexByte(space+signs, s[n]) < 0:
-		return false
-	case n == 0:
-		p.kind, n = s[0], 1
-	default:
-		p.kind = word
-	}
-	p.text, p.sql = s[:n], s[n:]
-	return true
 }
