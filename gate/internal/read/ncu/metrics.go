@@ -1,7 +1,7 @@
 package ncu
 
 import (
-	"fmt"
+	_ "embed"
 	"math"
 	"slices"
 	"strconv"
@@ -24,7 +24,7 @@ type term struct {
 	name   string
 }
 
-// formulas reads formulas as they are written in the tables below: "a | b + c | 32 b + 32 c | 2 b × d ÷ e", where times
+// formulas reads formulas as they are written in metrics.txt: "a | b + c | 32 b + 32 c | 2 b × d ÷ e", where times
 // and over are those of the whole sum.
 func formulas(text string) (all []formula) {
 	for one := range strings.SplitSeq(text, " | ") {
@@ -49,129 +49,38 @@ func formulas(text string) (all []formula) {
 	return all
 }
 
-// flops are the ways to know the operations of one precision. The sections of ncu give only rates a cycle: a fused
-// multiply-add is two, and a half-precision instruction works on two numbers at once (as in ncu's own
-// derived__…_pred_on_x2 and _x4).
-func flops(lanes int, letter string) []formula {
-	way := func(unit, rate string) string {
-		return fmt.Sprintf("%[1]d %[3]sadd_pred_on.sum%[4]s + %[1]d %[3]smul_pred_on.sum%[4]s + %[2]d "+
-			"%[3]sfma_pred_on.sum%[4]s",
-			lanes, 2*lanes, unit+"__sass_thread_inst_executed_op_"+letter, rate)
-	}
-	return formulas(strings.Join([]string{
-		way("smsp", ""), way("sm", ""),
-		way("smsp", ".per_cycle_elapsed") + " × smsp__cycles_elapsed.avg",
-		way("sm", ".per_cycle_elapsed") + " × sm__cycles_elapsed.avg",
-	}, " | "))
-}
-
-// peak is the rate of one precision if every cycle issued fused multiply-adds on every lane. ncu's derived
-// metric has the number.
-func peak(letter string, operations int) []formula {
-	return formulas(fmt.Sprintf("derived__%[1]s_x%[2]d × %[3]s | %[2]d %[1]s.sum.peak_sustained × %[3]s",
-		fused(letter), operations, "sm__cycles_elapsed.avg.per_second"))
-}
-
-// fused are the fused multiply-adds of one precision.
-func fused(letter string) string { return "sm__sass_thread_inst_executed_op_" + letter + "fma_pred_on" }
-
-func stalled(reason string) string {
-	return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio"
-}
-
-func stall(reason string) []formula { return formulas(stalled(reason)) }
-
-// sectors are 32 bytes.
-func sectors(op string) []formula {
-	return formulas(strings.ReplaceAll("l1tex__t_sectors_pipe_lsu_mem_global_op_OP.sum ÷ "+
-		"l1tex__t_requests_pipe_lsu_mem_global_op_OP.sum | "+
-		"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_OP.ratio", "OP", op))
-}
-
+// source is a metric of nsgate, or one of [counters.Evidence], with its formulas over those of ncu, whose meaning is in
+// NVIDIA's Kernel Profiling Guide, "Metrics Reference". The first formula whose metrics are all there holds: names
+// differ between versions, chips and sets of sections.
 type source struct {
 	metric measure.Metric
 	from   []formula
 }
 
-// sources are the formulas of a metric over those of ncu. The first formula whose metrics are all there holds: names
-// differ between versions, chips and sets of sections. The first column is the metric to read; NVIDIA's Kernel
-// Profiling Guide, "Metrics Reference", has the meaning of the others.
-var sources = []source{
-	{measure.ReplayTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
-	{measure.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
-	{measure.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
-		"sm__cycles_elapsed.avg.per_second")},
+//go:embed metrics.txt
+var metricsText string
 
-	{measure.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
-		"dram__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
-		"dram__bytes_op_read.sum + dram__bytes_op_write.sum | " +
-		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
-		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
-	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + " +
-		"dram__bytes_write.sum.per_second | 1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
-		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
-	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
-	{measure.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
-	{measure.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
-	{measure.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
-	{measure.LoadSectors, sectors("ld")},
-	{measure.StoreSectors, sectors("st")},
-
-	{measure.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
-	{measure.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
-	{measure.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
-	{measure.LimitRegisters, formulas("launch__occupancy_limit_registers")},
-	{measure.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
-	{measure.LimitWarps, formulas("launch__occupancy_limit_warps")},
-	{measure.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
-	{measure.Waves, formulas("launch__waves_per_multiprocessor")},
-	{measure.Registers, formulas("launch__registers_per_thread")},
-	{measure.StaticShared, formulas("launch__shared_mem_per_block_static")},
-	{measure.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
-
-	{measure.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
-	{measure.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
-		"smsp__inst_executed_op_local_ld.sum | l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")},
-	{measure.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
-		"smsp__inst_executed_op_local_st.sum | l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")},
-	{measure.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
-	{measure.FP64, flops(1, "d")},
-	{measure.FP32, flops(1, "f")},
-	{measure.FP16, flops(2, "h")},
-
-	{measure.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
-	{measure.PeakFP64, peak("d", 2)},
-	{measure.PeakFP32, peak("f", 2)},
-	{measure.PeakFP16, peak("h", 4)},
-
-	{measure.StallLongScoreboard, stall("long_scoreboard")},
-	{measure.StallShortScoreboard, stall("short_scoreboard")},
-	{measure.StallMIO, stall("mio_throttle")},
-	{measure.StallLG, stall("lg_throttle")},
-	{measure.StallBarrier, stall("barrier")},
-	{measure.StallMath, stall("math_pipe_throttle")},
-	{measure.StallWait, stall("wait")},
-}
-
-// evidence says where each of [counters.Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
-var evidence = []source{
-	{counters.SharedWavefronts, formulas("memory_l1_wavefronts_shared ÷ memory_l1_wavefronts_shared_ideal")},
-	{counters.GlobalSectors,
-		formulas("memory_l2_theoretical_sectors_global ÷ memory_l2_theoretical_sectors_global_ideal")},
-	{counters.ActiveThreads, formulas("smsp__thread_inst_executed_per_inst_executed.ratio")},
-	{counters.UnmaskedThreads, formulas("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")},
-	{counters.TensorBusy, formulas("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active | " +
-		"sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active | " +
-		"sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active")},
-}
+// sources are those of metrics.txt: a metric a line, whose further formulas may stand on lines that begin with spaces.
+// ncu's sections give operations only as rates a cycle: a fused multiply-add is two, and a half-precision instruction
+// works on two numbers at once (as in ncu's own derived__…_pred_on_x2 and _x4). A sector has 32 bytes. A peak is the
+// rate if every cycle issued fused multiply-adds on every lane. TensorPeak has its own way.
+var sources = sync.OnceValue(func() (all []source) {
+	for line := range strings.Lines(strings.ReplaceAll(metricsText, "\n  ", " ")) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		metric, known := measure.MetricByName(name)
+		if !known {
+			at := slices.IndexFunc(counters.Evidence, func(m measure.Metric) bool { return m.Name == name })
+			metric = counters.Evidence[at]
+		}
+		all = append(all, source{metric, formulas(text)})
+	}
+	return all
+})
 
 // kept are the cells that stay in a record, but for the tensor families.
 var kept = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{deviceName: true}
-	for _, s := range slices.Concat(sources, evidence) {
+	for _, s := range sources() {
 		for _, f := range s.from {
 			for _, n := range f.names {
 				names[n] = true
@@ -249,14 +158,13 @@ func (b *builder) on(names []string) *layout {
 			}
 		}
 	}
-	join(sources, joined{})
+	join(sources(), joined{})
 	if len(ops) > 0 {
 		join([]source{{measure.TensorOps, formulas(strings.Join(ops, " + "))}}, joined{})
 	}
 	for _, name := range b.raw {
 		join([]source{{measure.Metric{Name: measure.RawPrefix + name}, formulas(name)}}, joined{raw: true})
 	}
-	join(evidence, joined{})
 	b.layout = p
 	return p
 }

@@ -17,7 +17,7 @@ func Counters(m measure.Metric) []string {
 	if m == measure.TensorOps {
 		return []string{"regex:" + tensor + ".*"}
 	}
-	for _, s := range sources {
+	for _, s := range sources() {
 		if s.metric == m {
 			return s.from[0].names
 		}

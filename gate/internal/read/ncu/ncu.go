@@ -1,6 +1,6 @@
 // Package ncu reads what `ncu --csv` of Nsight Compute 2021 to 2026 prints: the raw page (a row a launch, a column a
 // metric) and the details page (a row a metric), and reports. The metrics of measure.Throughput are derived from ncu's
-// by the table in metrics.go. A cell that holds no number gives no metric.
+// by metrics.txt. A cell that holds no number gives no metric.
 package ncu
 
 import (
