@@ -47,7 +47,7 @@ func cubin(image []byte, lines *lineTables) ([]Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("damaged device code: %w", err)
 	}
-	if f.machine != machineCUDA || f.class != elf.ELFCLASS64 || f.order != binary.LittleEndian {
+	if f.machine != machineCUDA {
 		return nil, fmt.Errorf("ELF of machine %d is no device code", f.machine)
 	}
 	c, err := newImage(image, f)

@@ -24,32 +24,23 @@ const (
 // device code by section.
 type sections struct {
 	machine elf.Machine
-	class   elf.Class
-	order   binary.ByteOrder
 	list    []elf.Section64
 	names   table
 }
 
-// readSections reads the section table of an ELF file of so many bytes. debug/elf would decompress the names, without
-// a bound.
+// readSections reads the section table of an ELF file of so many bytes, see [isELF]. debug/elf would decompress the
+// names, without a bound.
 func readSections(r io.ReaderAt, size int64) (*sections, error) {
-	var ident [elf.EI_NIDENT]byte
-	if err := load(r, ident[:], 0); err != nil {
-		return nil, err
+	var h elf.Header64
+	head := make([]byte, binary.Size(h))
+	err := load(r, head, 0)
+	if err == nil {
+		_, err = binary.Decode(head, binary.LittleEndian, &h)
 	}
-	f := &sections{class: elf.Class(ident[elf.EI_CLASS]), order: binary.LittleEndian}
-	switch elf.Data(ident[elf.EI_DATA]) {
-	case elf.ELFDATA2LSB:
-	case elf.ELFDATA2MSB:
-		f.order = binary.BigEndian
-	default:
-		return nil, errors.New("unknown byte order")
-	}
-	h, err := f.header(r)
 	if err != nil {
 		return nil, err
 	}
-	f.machine = elf.Machine(h.Machine)
+	f := &sections{machine: elf.Machine(h.Machine)}
 	if h.Shoff == 0 {
 		return f, nil
 	}
@@ -80,29 +71,9 @@ func readSections(r io.ReaderAt, size int64) (*sections, error) {
 	return f, err
 }
 
-// header reads the file header in the form of 64 bits.
-func (f *sections) header(r io.ReaderAt) (h elf.Header64, err error) {
-	in := io.NewSectionReader(r, 0, int64(binary.Size(h)))
-	switch f.class {
-	case elf.ELFCLASS64:
-		err = binary.Read(in, f.order, &h)
-	case elf.ELFCLASS32:
-		var x elf.Header32
-		err = binary.Read(in, f.order, &x)
-		h = elf.Header64{Machine: x.Machine, Shoff: uint64(x.Shoff), Shentsize: x.Shentsize, Shnum: x.Shnum,
-			Shstrndx: x.Shstrndx}
-	default:
-		err = fmt.Errorf("unknown class %d", f.class)
-	}
-	return h, err
-}
-
 // entries reads the first entries of the section table.
 func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int64) ([]elf.Section64, error) {
 	entry := uint64(binary.Size(elf.Section64{}))
-	if f.class == elf.ELFCLASS32 {
-		entry = uint64(binary.Size(elf.Section32{}))
-	}
 	if uint64(h.Shentsize) != entry || count > maxSections || h.Shoff > uint64(size) ||
 		count*entry > uint64(size)-h.Shoff {
 		return nil, fmt.Errorf("%d sections of %d bytes from byte %d on, in %d bytes", count, h.Shentsize, h.Shoff,
@@ -113,16 +84,7 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 		return nil, err
 	}
 	out := make([]elf.Section64, count)
-	if f.class == elf.ELFCLASS64 {
-		_, err := binary.Decode(text, f.order, out)
-		return out, err
-	}
-	narrow := make([]elf.Section32, count)
-	_, err := binary.Decode(text, f.order, narrow)
-	for i, s := range narrow {
-		out[i] = elf.Section64{Name: s.Name, Type: s.Type, Flags: uint64(s.Flags), Off: uint64(s.Off),
-			Size: uint64(s.Size), Link: s.Link, Info: s.Info}
-	}
+	_, err := binary.Decode(text, binary.LittleEndian, out)
 	return out, err
 }
 
@@ -171,5 +133,6 @@ func (f *sections) holdCode() bool {
 	})
 }
 
-// isELF reports whether a file begins as an ELF file does.
-func isELF(head []byte) bool { return bytes.HasPrefix(head, []byte(elf.ELFMAG)) }
+// isELF reports whether a file begins as an ELF file of 64 bits with the low byte first does. No other holds device code
+// since CUDA 7.
+func isELF(head []byte) bool { return bytes.HasPrefix(head, []byte(elf.ELFMAG+"\x02\x01")) }
