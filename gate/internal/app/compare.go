@@ -235,10 +235,10 @@ func (c committed) baselines(ctx context.Context, root string, models []string) 
 func (c committed) extract(ctx context.Context, dir, to string) error {
 	files, err := git.Files(ctx, c.revision, dir)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "Not a valid object name"):
-		return fmt.Errorf("the revision has no directory %s", dir)
 	case err != nil:
 		return fmt.Errorf("the revision's directory %s cannot be read: %w", dir, err)
+	case len(files) == 0:
+		return fmt.Errorf("the revision has no directory %s", dir)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

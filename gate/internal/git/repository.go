@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -137,19 +138,17 @@ func Files(ctx context.Context, commit, dir string) (files []File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := r.Genuine(ctx, commit, Within(r.Top, dir))
-	if err != nil {
-		return nil, err
-	}
-	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit+":./"+strings.TrimPrefix(dir, "./"))
-	for row := range strings.SplitSeq(listed, "\x00") {
-		head, name, _ := strings.Cut(row, "\t")
-		cells := strings.Fields(head)
-		if len(cells) == 3 && cells[1] == "blob" && strings.HasPrefix(cells[0], "100") { // 120000 is a link
-			files = append(files, File{name, []byte(objects[cells[2]])})
+	below := Within(r.Top, dir)
+	objects, failed := r.Genuine(ctx, commit, below)
+	entries, err := r.tree(ctx, commit, below)
+	for _, full := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[full]
+		name, inside := strings.CutPrefix(full, below+"/")
+		if inside && e.kind == "blob" && strings.HasPrefix(e.mode, "100") { // 120000 is a link
+			files = append(files, File{name, []byte(objects[e.id])})
 		}
 	}
-	return files, err
+	return files, cmp.Or(failed, err)
 }
 
 type object struct{ id, kind, text string }

@@ -211,7 +211,8 @@ func (d *document) xml(text []byte) {
 		if utf8.Valid(text) {
 			return from, nil
 		}
-		return cells.Latin(from), nil
+		rest, err := io.ReadAll(from)
+		return bytes.NewReader(cells.Latin(rest)), err
 	}
 	type element = map[string]any
 	timed, open := 0, []element{{"elements": []any{}}}

@@ -97,28 +97,19 @@ func (l *log) Read(p []byte) (n int, err error) {
 
 // Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding.
 // Package charmap of golang.org/x/text does the same, but keeps the tables of 40 encodings in the binary, 94 kB.
-func Latin(r io.Reader) io.Reader { return latin{r} }
-
-// windows1252 are the characters of the bytes from 0x80 to 0x9f.
-var windows1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
-
-type latin struct{ io.Reader }
-
-func (l latin) Read(p []byte) (int, error) {
-	if len(p) < utf8.UTFMax {
-		return 0, io.ErrShortBuffer
-	}
-	n, err := l.Reader.Read(p[:len(p)/utf8.UTFMax])
-	var text []byte
-	for _, c := range p[:n] {
+func Latin(text []byte) (out []byte) {
+	for _, c := range text {
 		r := rune(c)
 		if c >= 0x80 && c < 0xa0 {
 			r = windows1252[c-0x80]
 		}
-		text = utf8.AppendRune(text, r)
+		out = utf8.AppendRune(out, r)
 	}
-	return copy(p, text), err
+	return out
 }
+
+// windows1252 are the characters of the bytes from 0x80 to 0x9f.
+var windows1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
 
 // LongestLine is how many bytes of a line [Line] gives.
 const LongestLine = 1 << 20
