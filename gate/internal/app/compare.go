@@ -179,7 +179,7 @@ func asCommitted(ctx context.Context, side string) (committed, bool) {
 		return committed{}, false
 	}
 	revision, dir, _ := strings.Cut(side, ":")
-	id := Ask(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	id := Ask(ctx, "", git.CommitOf(revision)...)
 	return committed{id, dir}, id != ""
 }
 

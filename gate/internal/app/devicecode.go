@@ -260,7 +260,7 @@ func (c *Check) tree(ctx context.Context, commit string) (t *code.Tree, unknown 
 	case err != nil:
 		return nil, err.Error()
 	}
-	id, err := in.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+	id, err := in.Output(ctx, git.CommitOf(commit)...)
 	if err != nil {
 		return nil, "commit " + commit + " of the baseline is not in this clone: fetch it (git fetch --unshallow)"
 	}

@@ -162,7 +162,7 @@ func leftAt(ctx context.Context, in git.Repository, commit, target, merge string
 		return strings.TrimSpace(out)
 	}
 	if commit != "" {
-		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+		return ask(git.CommitOf(commit)...)
 	}
 	head := ask("rev-parse", "--verify", "--quiet", "HEAD")
 	if head != "" && head == merge && ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {

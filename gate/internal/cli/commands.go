@@ -191,8 +191,8 @@ func unknownFlag(c *cobra.Command, err error) error {
 
 // plainly is the error of a flag, without the words of package strconv.
 func plainly(err error) string {
-	n := (*strconv.NumError)(nil)
-	if !errors.As(err, &n) {
+	n, ok := errors.AsType[*strconv.NumError](err)
+	if !ok {
 		return err.Error()
 	}
 	is := " is no whole number"

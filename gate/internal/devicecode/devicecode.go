@@ -75,8 +75,7 @@ func unreadable(file string, cause error) *Unreadable {
 			next = c.next
 		}
 	}
-	var system *fs.PathError
-	if errors.As(cause, &system) {
+	if system, ok := errors.AsType[*fs.PathError](cause); ok {
 		cause = system.Err // the path is that of the file
 	}
 	return &Unreadable{file, cause.Error(), next}

@@ -71,6 +71,11 @@ func Output(ctx context.Context, dir string, args ...string) (string, error) {
 	return answer(ctx, Command(ctx, dir, args...))
 }
 
+// CommitOf are the arguments of a question for the ID of a revision's commit. It fails where there is none.
+func CommitOf(revision string) []string {
+	return []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}
+}
+
 // answer runs a question; cmd is made again with a time limit.
 func answer(ctx context.Context, question *exec.Cmd) (string, error) {
 	if hung.Load() {
@@ -119,8 +124,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // differs reports whether err is exit code 1, git diff's code for a difference.
 func differs(err error) bool {
-	exit := (*exec.ExitError)(nil)
-	return errors.As(err, &exit) && exit.ExitCode() == 1
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.ExitCode() == 1
 }
 
 // Top is the directory at or above dir that holds .git, "" where none does.

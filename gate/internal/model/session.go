@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,6 +98,15 @@ func HashUUID(uuids ...string) string {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(uuids, "\n")))
 	return hex.EncodeToString(sum[:4])
+}
+
+// CUDAVersion is the text of a version of CUDA that its API gives as a number: 13.0 for 13000. It is "" for others.
+func CUDAVersion(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1000 || n > 1_000_000 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
 }
 
 // Run is one fresh process of the workload.

@@ -10,6 +10,15 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
+// levels are the words of the formats for the severity of a remark.
+var levels = [...]struct{ sarif, codeQuality, rdjson string }{
+	story.NoVerdict: {"error", "major", "ERROR"},
+	story.Fails:     {"error", "major", "ERROR"},
+	story.Warns:     {"warning", "minor", "WARNING"},
+	story.Undecided: {"note", "info", "INFO"},
+	story.Noted:     {"note", "info", "INFO"},
+}
+
 // sarif writes one rule a metric and one result a cause, as GitHub reads SARIF 2.1.0: failing causes and a gate without
 // a verdict as errors, other slower ones as warnings, undecided ones as notes. Several workloads are one run, because
 // GitHub takes one run of a tool.
@@ -24,13 +33,11 @@ func sarif(v *story.Story) (string, error) {
 			rules = append(rules, object{"id", i.Check, "shortDescription", message(short),
 				"fullDescription", message(short), "help", message(help), "helpUri", helpPage})
 		}
-		level := [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning",
-			story.Undecided: "note", story.Noted: "note"}[i.Class]
 		file, line := i.Place()
 		place := object{"artifactLocation", object{"uri", (&url.URL{Path: file}).String(), "uriBaseId", "%SRCROOT%"},
 			"region", object{"startLine", line}}
 		// GitHub matches results of two runs by the fingerprint.
-		results = append(results, object{"ruleId", i.Check, "level", level, "message", message(i.Brief),
+		results = append(results, object{"ruleId", i.Check, "level", levels[i.Class].sarif, "message", message(i.Brief),
 			"locations", []object{{"physicalLocation", place}},
 			"partialFingerprints", object{"primaryLocationLineHash", i.Fingerprint}})
 	}
@@ -73,11 +80,9 @@ func sarifText(s string) string {
 func codeQuality(v *story.Story) (string, error) {
 	issues := []object{}
 	for _, x := range v.Remarks() {
-		severity := [...]string{story.NoVerdict: "major", story.Fails: "major", story.Warns: "minor",
-			story.Undecided: "info", story.Noted: "info"}[x.Class]
 		path, line := x.Place()
 		issues = append(issues, object{"description", x.Brief, "check_name", x.Check, "fingerprint", x.Fingerprint,
-			"severity", severity, "location", object{"path", path, "lines", object{"begin", line}}})
+			"severity", levels[x.Class].codeQuality, "location", object{"path", path, "lines", object{"begin", line}}})
 	}
 	return indented(issues)
 }
@@ -86,12 +91,10 @@ func codeQuality(v *story.Story) (string, error) {
 func rdjson(v *story.Story) (string, error) {
 	list := []object{}
 	for _, x := range v.Remarks() {
-		severity := [...]string{story.NoVerdict: "ERROR", story.Fails: "ERROR", story.Warns: "WARNING",
-			story.Undecided: "INFO", story.Noted: "INFO"}[x.Class]
 		path, line := x.Place()
 		list = append(list, object{"message", prose(x.Brief),
 			"location", object{"path", path, "range", object{"start", object{"line", line}}},
-			"severity", severity, "code", object{"value", x.Check}})
+			"severity", levels[x.Class].rdjson, "code", object{"value", x.Check}})
 	}
 	return indented(object{"source", object{"name", "nsgate", "url", "https://github.com/nsgate/nsgate"},
 		"diagnostics", list})

@@ -40,7 +40,7 @@ func FindRevision(ctx context.Context, ref string) (*Revision, error) {
 	if r.top, err = git.Output(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		return nil, fmt.Errorf("a base revision needs a git checkout around the current directory: %w", err)
 	}
-	if r.Commit, err = git.Output(ctx, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
+	if r.Commit, err = git.Output(ctx, r.top, git.CommitOf(ref)...); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}

@@ -78,8 +78,7 @@ func (l *Definitions) Parse(text string) (*Program, error) {
 		return nil, fmt.Errorf("a filter of more than %d bytes", MaxText)
 	}
 	q, err := gojq.Parse(text)
-	var at *gojq.ParseError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
 		line := 1 + strings.Count(text[:max(0, at.Offset-len(at.Token))], "\n")
 		return nil, fmt.Errorf("line %d: %s is not expected here in a filter of jq", line, measure.Quote(at.Token))
 	} else if err != nil {

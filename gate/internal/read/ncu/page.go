@@ -219,8 +219,7 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 
 // syntax turns an error of the CSV reader into a refusal with its place in the file.
 func (t *table) syntax(err error) error {
-	var pe *csv.ParseError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		return model.Refuse(model.Damaged, again, "%s:%d: the table is broken: %s", t.name, t.begin+pe.Line-1, pe.Err)
 	}
 	return model.Refuse(model.Damaged, again, "%s:%d: the table is broken: %s", t.name, t.begin, err)

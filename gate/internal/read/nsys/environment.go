@@ -98,10 +98,7 @@ func (f *facts) readDriver(db *database) error {
 		}
 		to, text := &f.driver, value()
 		if name == "CudaDriverVersion" {
-			to = &f.cuda
-			if n, err := strconv.Atoi(text); err == nil && n >= 1000 { // 13000 is 13.0
-				text = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
-			}
+			to, text = &f.cuda, cmp.Or(model.CUDAVersion(text), text)
 		}
 		if version().MatchString(text) {
 			*to = text

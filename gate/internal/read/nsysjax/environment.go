@@ -1,7 +1,6 @@
 package nsysjax
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -24,11 +23,11 @@ func (r *reader) environment() (e model.Environment, devices func(thread) int32,
 	}
 	for row := range r.rows {
 		name, value := c[0].text(row), c[1].text(row)
-		switch n, err := strconv.Atoi(value); {
+		switch {
 		case name == "NvDriverVersion" && version().MatchString(value):
 			e.Driver = value
-		case name == "CudaDriverVersion" && err == nil && n >= 1000:
-			e.CUDA = fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+		case name == "CudaDriverVersion":
+			e.CUDA = model.CUDAVersion(value)
 		}
 	}
 	if err == nil {

@@ -240,8 +240,8 @@ var factual = map[string]func(f *facts, value []byte){
 	"distributedInfo":      (*facts).readRank,
 	"torch_version":        (*facts).readVersion,
 	"pytorch_version":      (*facts).readVersion,
-	"cuda_runtime_version": func(f *facts, value []byte) { f.runtime = cudaVersion(value) },
-	"cuda_driver_version":  func(f *facts, value []byte) { f.driver = cudaVersion(value) },
+	"cuda_runtime_version": func(f *facts, value []byte) { f.runtime = model.CUDAVersion(string(unquote(value))) },
+	"cuda_driver_version":  func(f *facts, value []byte) { f.driver = model.CUDAVersion(string(unquote(value))) },
 	"hip_runtime_version":  func(f *facts, _ []byte) { f.amd = true },
 	"hip_driver_version":   func(f *facts, _ []byte) { f.amd = true },
 	"WARNING":              (*facts).readLog,
@@ -265,15 +265,6 @@ func (f *facts) readRank(value []byte) {
 	if json.Unmarshal(value, &info, lenient) == nil && info.Rank != nil && 0 <= *info.Rank && *info.Rank < info.World {
 		f.rank, f.world = *info.Rank, info.World
 	}
-}
-
-// cudaVersion writes 13000 as 13.0.
-func cudaVersion(value []byte) string {
-	n, _ := integer(value)
-	if n < 1000 || n > 1_000_000 {
-		return ""
-	}
-	return strconv.FormatInt(n/1000, 10) + "." + strconv.FormatInt(n%1000/10, 10)
 }
 
 // losses are Kineto's log lines on lost records of the GPU. A trace holds the log if PyTorch was built with Kineto's

@@ -119,8 +119,7 @@ func guard(what, file string, write func()) (err error) {
 		switch p := recover().(type) {
 		case nil:
 		case error:
-			var path *fs.PathError
-			if errors.As(p, &path) {
+			if path, ok := errors.AsType[*fs.PathError](p); ok {
 				p = path.Err
 			}
 			err = fmt.Errorf("cannot write the %s of GitHub Actions: %w", what, p)
