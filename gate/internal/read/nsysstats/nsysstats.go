@@ -88,7 +88,7 @@ func (c *collection) read(file string, in io.Reader) error {
 		case after == nil:
 		case report().MatchString(line), count >= 3 && !someNumber(line): // or an unknown header
 			after = nil
-		case count >= len(after.columns):
+		case count >= after.width:
 			return model.Refuse(model.BadTable, fromReport,
 				"%s:%d: a row of %s outside of the table: the file is cut or mixed with other output", file, s.line,
 				after.kind)

@@ -1,6 +1,7 @@
 package nsysstats
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,13 +114,22 @@ func Group(names []string) [][]string {
 // header is the first line of a table. Its columns are named as today, in lower case and without units.
 type header struct {
 	kind    kind
-	columns []string
-	titles  map[string]string  // as printed
-	units   map[string]string  // in lower case, "" for none
-	factor  map[string]float64 // of the base unit, ns or bytes
+	width   int
+	columns map[string]*column
 }
 
-func (h *header) has(name string) bool { return h.titles[name] != "" }
+// column is a column of a table.
+type column struct {
+	at     int     // its number from 1
+	title  string  // as printed
+	unit   string  // in lower case, "" for none
+	factor float64 // of the base unit, ns or bytes
+}
+
+func (h *header) has(name string) bool { return h.columns[name] != nil }
+
+// find is the column of a name, the zero value where the table has none.
+func (h *header) find(name string) *column { return cmp.Or(h.columns[name], &column{}) }
 
 var titled = input.Pattern(`^(.*?)\s*\(([^()]*)\)$`)
 
@@ -141,7 +151,7 @@ func recognise(line string) (*header, bool) {
 	if len(line) > longest || !titleWords().MatchString(line) {
 		return nil, false
 	}
-	h := &header{titles: map[string]string{}, units: map[string]string{}, factor: map[string]float64{}}
+	h := &header{columns: map[string]*column{}}
 	printed := map[string]bool{}
 	for title := range strings.SplitSeq(line, ",") {
 		title = strings.TrimSpace(invisible.Replace(strings.Trim(strings.TrimSpace(title), `"`)))
@@ -154,8 +164,8 @@ func recognise(line string) (*header, bool) {
 		if now, ok := renamed[name]; ok {
 			name = now
 		}
-		h.columns = append(h.columns, name)
-		h.titles[name], h.units[name], h.factor[name] = title, unit, 1
+		h.width++
+		h.columns[name] = &column{h.width, title, unit, 1}
 	}
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !printed[name] })
@@ -163,7 +173,8 @@ func recognise(line string) (*header, bool) {
 	hasAny := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return printed[name] })
 	}
-	timed := h.units["total"] != "" || h.units["time"] == "%"
+	percent := h.find("time").unit == "%"
+	timed := h.find("total").unit != "" || percent
 	switch {
 	case has("row#"): // asys writes it, the profiler of another maker's accelerators
 	case has("total time", "instances", "name") && timed &&
@@ -177,7 +188,7 @@ func recognise(line string) (*header, bool) {
 		!hasAny("pid", "tid", "result", "registers per thread"):
 		h.kind = gpuTrace
 	default:
-		return h, len(h.columns) > 1 && (has("total time") && h.units["time"] == "%" || strings.Count(line, "(ns)") > 1)
+		return h, h.width > 1 && (has("total time") && percent || strings.Count(line, "(ns)") > 1)
 	}
 	return h, true
 }

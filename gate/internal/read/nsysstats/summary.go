@@ -22,13 +22,13 @@ func (t *table) readSums() ([]sum, error) {
 	var percent, slack, total float64
 	err := t.each(func() error {
 		text, share := strings.Clone(t.text(t.find("name"))), t.number(t.find("time"))
-		all, factor := t.number(t.find("total")), t.factor["total"]
+		all, factor := t.number(t.find("total")), t.find("total").factor
 		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor),
-			count: t.value("count", t.find("count"), busiest)}
-		t.value("total", t.find("total"), largest)
-		t.value("time", t.find("time"), 1000)
+			count: t.value(t.find("count"), busiest)}
+		t.value(t.find("total"), largest)
+		t.value(t.find("time"), 1000)
 		for _, name := range []string{"avg", "min", "med", "max"} {
-			t.value(name, t.find(name), largest)
+			t.value(t.find(name), largest)
 		}
 		if err := t.checkName(text); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (t *table) readSums() ([]sum, error) {
 				place(t.file, t.at), t.contradiction())
 		case t.kind != kernSum && !copied:
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset",
-				place(t.file, t.at), measure.Quote(t.titles["name"]), measure.Quote(text))
+				place(t.file, t.at), measure.Quote(t.find("name").title), measure.Quote(text))
 		case t.kind == kernSum:
 			var err error
 			if s.subject, err = t.kernels.Subject(t.file, text); err != nil {
@@ -71,10 +71,11 @@ func (t *table) readSums() ([]sum, error) {
 
 // contradiction names cells of a row that cannot be of one table, apart from rounding; "" for none.
 func (t *table) contradiction() string {
-	of := func(column string) (value, slack float64, quoted string) {
-		n := t.number(t.find(column))
-		value = n.Float(t.factor[column])
-		return value, n.Step(t.factor[column]) + 1e-9*value, t.titles[column] + " " + n.text
+	of := func(name string) (value, slack float64, quoted string) {
+		c := t.find(name)
+		n := t.number(c)
+		value = n.Float(c.factor)
+		return value, n.Step(c.factor) + 1e-9*value, c.title + " " + n.text
 	}
 	if t.has("avg") {
 		total, s, of1 := of("total")

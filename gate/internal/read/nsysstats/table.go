@@ -2,6 +2,7 @@ package nsysstats
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -24,7 +25,6 @@ type table struct {
 	from   int      // line of the header
 	at     int      // line of the current row
 	cells  []string // of it, until the next one
-	scales []scale  // by column
 	given  []byte   // the text of a row
 	rest   []byte   // of it, which is still to be given
 	gap    bool     // a blank line came before
@@ -49,7 +49,7 @@ func (t *table) place() string { return place(t.file, t.from) }
 // check refuses a table without a column that is needed, or in an unknown unit. Sizes without a unit are in bytes, in
 // the summaries until 2021 in KiB. Means without a unit are in that of their total.
 func (t *table) check() error {
-	if len(t.titles) < len(t.columns) {
+	if len(t.columns) < t.width {
 		return model.Refuse(model.BadTable, again, "%s: a column of %s is there twice", t.place(), t.kind)
 	}
 	needed, sizes := []string{"total", "count", "name"}, []string(nil)
@@ -65,9 +65,8 @@ func (t *table) check() error {
 		}
 	case memSize:
 		times, sizes = nil, times
-		if t.units["total"] == "" {
-			t.units["total"] = "kib"
-		}
+		total := t.find("total")
+		total.unit = cmp.Or(total.unit, "kib")
 	}
 	for _, name := range needed {
 		if !t.has(name) {
@@ -76,22 +75,20 @@ func (t *table) check() error {
 		}
 	}
 	for i, name := range slices.Concat(times, sizes) {
-		want := "ns"
+		c, want := t.find(name), "ns"
 		if i >= len(times) {
 			want = "B"
 		}
-		if t.units[name] == "" {
-			t.units[name] = t.units["total"]
-		}
-		if !t.has(name) || t.units[name] == "" && want == "B" {
+		c.unit = cmp.Or(c.unit, t.find("total").unit)
+		if c.at == 0 || c.unit == "" && want == "B" {
 			continue
 		}
-		factor, base, known := measure.BaseUnit(t.units[name])
-		if !known || base != want {
+		var base string
+		var known bool
+		if c.factor, base, known = measure.BaseUnit(c.unit); !known || base != want {
 			return model.Refuse(model.BadTable, again, "%s: the column %s is in a unit that is not known", t.place(),
-				measure.Quote(t.titles[name]))
+				measure.Quote(c.title))
 		}
-		t.factor[name] = factor
 	}
 	return nil
 }
@@ -137,7 +134,7 @@ func (t *table) ends(line string) (bool, error) {
 	case len(line) >= cells.LongestLine-2:
 		return false, model.Refuse(model.TooLarge, again, "%s: the line is longer than any row of nsys",
 			place(t.file, t.line))
-	case count >= len(t.columns) && (!t.last || strings.Count(line, `"`)%2 == 0):
+	case count >= t.width && (!t.last || strings.Count(line, `"`)%2 == 0):
 		return false, nil
 	case t.gap && !someNumber(line):
 		return true, nil
@@ -146,7 +143,7 @@ func (t *table) ends(line string) (bool, error) {
 			place(t.file, t.line))
 	}
 	return false, model.Refuse(model.BadTable, fromReport, "%s: the row has %d cells, the header %d: the table is "+
-		"cut, mixed with other output, or holds a name with a line break", place(t.file, t.line), count, len(t.columns))
+		"cut, mixed with other output, or holds a name with a line break", place(t.file, t.line), count, t.width)
 }
 
 // someNumber reports whether a line has several cells and a number in one, so that it may be a piece of a row.
@@ -161,25 +158,12 @@ func someNumber(line string) bool {
 // coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
 const coarsest = 1000
 
-// scale is the factor of the base unit of a column, and whether the column has a unit.
-type scale struct {
-	factor float64
-	unit   bool
-}
-
-// column is the number of a column from 1, 0 where the table has none of that name.
-type column int
-
-// find is the column of a name.
-func (t *table) find(name string) column { return column(slices.Index(t.columns, name) + 1) }
-
 // each reads the rows of a table one by one. Names whose quotes are not doubled, as nsys writes them, are read as they
 // are.
 func (t *table) each(do func() error) (err error) {
 	t.digest.SetSeed(seed)
-	t.scales = measure.Map(t.columns, func(name string) scale { return scale{t.factor[name], t.units[name] != ""} })
 	r := csv.NewReader(t)
-	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
+	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, t.width
 	for err == nil {
 		if t.cells, err = r.Read(); err == nil {
 			t.rows++
@@ -218,15 +202,15 @@ type number struct {
 }
 
 // text is a cell of the current row, "" where the table has no such column.
-func (t *table) text(c column) string {
-	if c == 0 {
+func (t *table) text(c *column) string {
+	if c.at == 0 {
 		return ""
 	}
-	return t.cells[c-1]
+	return t.cells[c.at-1]
 }
 
 // number parses a cell of the current row. [table.value] refuses what is wrong with it.
-func (t *table) number(c column) (n number) {
+func (t *table) number(c *column) (n number) {
 	if text := t.text(c); text != "None" {
 		n.text = text
 		n.Number, n.form = cells.Parse(text)
@@ -245,18 +229,18 @@ const (
 
 // value gives a cell of the current row in ns or bytes, -1 where the table has no such column. A cell without a unit
 // holds a whole number. The first wrong cell of a row is refused by [each].
-func (t *table) value(column string, c column, most int64) int64 {
-	if c == 0 {
+func (t *table) value(c *column, most int64) int64 {
+	if c.at == 0 {
 		return -1
 	}
-	n, of := t.number(c), t.scales[c-1]
-	value, fits := n.Int(of.factor)
+	n := t.number(c)
+	value, fits := n.Int(c.factor)
 	if n.form == cells.Whole && n.Digits >= 0 && fits && value <= most {
 		return value
 	}
 	refuse := func(next, what string) error {
 		return model.Refuse(model.BadValue, next, "%s: column %s: %s %s", place(t.file, t.at),
-			measure.Quote(t.titles[column]), measure.Quote(n.text), what)
+			measure.Quote(c.title), measure.Quote(n.text), what)
 	}
 	var wrong error
 	switch {
@@ -268,7 +252,7 @@ func (t *table) value(column string, c column, most int64) int64 {
 		wrong = refuse(again, "is negative")
 	case !fits || value > most:
 		wrong = refuse(again, "is more than can be")
-	case !of.unit && float64(value) != n.Float(1):
+	case c.unit == "" && float64(value) != n.Float(1):
 		wrong = refuse(again, "is no whole number")
 	case n.form == cells.Thousands:
 		t.english = true

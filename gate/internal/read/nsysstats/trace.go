@@ -24,8 +24,8 @@ type tracer struct {
 	ignored int                        // rows that are neither a kernel nor a copy
 	calls   []numberedCall             // of launches and copies
 
-	start, duration, name, call, device, stream, registers, static, dynamic, bytes, source, target column
-	grid, block                                                                                    [3]column
+	start, duration, name, call, device, stream, registers, static, dynamic, bytes, source, target *column
+	grid, block                                                                                    [3]*column
 }
 
 // numberedCall is the number that CUDA gave to the call of an operation, and when that operation began.
@@ -89,8 +89,8 @@ func (t *table) readTrace() (*model.Trace, error) {
 		start:   t.find("start"), duration: t.find("duration"), name: t.find("name"), call: t.find("corrid"),
 		device: t.find("device"), stream: t.find("strm"), registers: t.find("reg/trd"), static: t.find("stcsmem"),
 		dynamic: t.find("dymsmem"), bytes: t.find("bytes"), source: t.find("srcmemkd"), target: t.find("dstmemkd"),
-		grid:  [3]column{t.find("grdx"), t.find("grdy"), t.find("grdz")},
-		block: [3]column{t.find("blkx"), t.find("blky"), t.find("blkz")}}
+		grid:  [3]*column{t.find("grdx"), t.find("grdy"), t.find("grdz")},
+		block: [3]*column{t.find("blkx"), t.find("blky"), t.find("blkz")}}
 	if err := t.each(x.row); err != nil {
 		return nil, err
 	}
@@ -99,23 +99,23 @@ func (t *table) readTrace() (*model.Trace, error) {
 
 func (x *tracer) row() error {
 	t, name := x.table, x.table.text(x.name)
-	start := t.value("start", x.start, latest)
-	end := start + t.value("duration", x.duration, longest)
-	t.step = max(t.step, t.number(x.duration).Step(t.factor["duration"]))
+	start := t.value(x.start, latest)
+	end := start + t.value(x.duration, longest)
+	t.step = max(t.step, t.number(x.duration).Step(x.duration.factor))
 	if err := t.checkName(name); err != nil {
 		return err
 	}
 	if t.number(x.call).text != "" { // 0 where no call asked for it
-		if n := t.value("corrid", x.call, latest); n > 0 {
+		if n := t.value(x.call, latest); n > 0 {
 			x.calls = append(x.calls, numberedCall{n, start})
 		}
 	}
 	kind, copied := operation(name)
 	switch {
-	case copied && x.bytes == 0:
+	case copied && x.bytes.at == 0:
 		return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
 	case copied:
-		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value("bytes", x.bytes, largest), Range: -1,
+		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value(x.bytes, largest), Range: -1,
 			Thread: -1, Kind: kind, Source: model.MemoryKindNamed(t.text(x.source)),
 			Target: model.MemoryKindNamed(t.text(x.target))}
 		if kind == model.Memset { // the one kind of memory of a memset stands in the first column
@@ -127,21 +127,19 @@ func (x *tracer) row() error {
 		x.ignored++
 		return nil
 	}
-	k := model.KernelInfo{Raw: name, LocalMemory: -1, Registers: t.value("reg/trd", x.registers, 1<<16),
-		StaticShared: t.value("stcsmem", x.static, largest), DynamicShared: t.value("dymsmem", x.dynamic, largest)}
-	if x.grid[0] > 0 {
-		extent := func(name string, c column) uint32 { return uint32(t.value(name, c, math.MaxUint32)) }
-		k.Subject.Grid = measure.Dim3{X: extent("grdx", x.grid[0]), Y: extent("grdy", x.grid[1]),
-			Z: extent("grdz", x.grid[2])}
-		k.Subject.Block = measure.Dim3{X: extent("blkx", x.block[0]), Y: extent("blky", x.block[1]),
-			Z: extent("blkz", x.block[2])}
+	k := model.KernelInfo{Raw: name, LocalMemory: -1, Registers: t.value(x.registers, 1<<16),
+		StaticShared: t.value(x.static, largest), DynamicShared: t.value(x.dynamic, largest)}
+	if x.grid[0].at > 0 {
+		extent := func(c *column) uint32 { return uint32(t.value(c, math.MaxUint32)) }
+		k.Subject.Grid = measure.Dim3{X: extent(x.grid[0]), Y: extent(x.grid[1]), Z: extent(x.grid[2])}
+		k.Subject.Block = measure.Dim3{X: extent(x.block[0]), Y: extent(x.block[1]), Z: extent(x.block[2])}
 	}
 	d := x.gpu(t.text(x.device))
 	if n := len(x.Launches); n == cap(x.Launches) {
 		x.Launches = slices.Grow(x.Launches, n+1) // twice as many: less is copied than where append grows it
 	}
 	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1,
-		Kernel: x.intern(k), Device: d.number, Stream: int32(t.value("strm", x.stream, math.MaxInt32))})
+		Kernel: x.intern(k), Device: d.number, Stream: int32(t.value(x.stream, math.MaxInt32))})
 	x.used = measure.Once(x.used, d)
 	return nil
 }
