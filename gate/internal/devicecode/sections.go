@@ -133,6 +133,6 @@ func (f *sections) holdCode() bool {
 	})
 }
 
-// isELF reports whether a file begins as an ELF file of 64 bits with the low byte first does. No other holds device code
-// since CUDA 7.
+// isELF reports whether a file begins as an ELF file of 64 bits with the low byte first does. Others hold no device
+// code since CUDA 7.
 func isELF(head []byte) bool { return bytes.HasPrefix(head, []byte(elf.ELFMAG+"\x02\x01")) }
