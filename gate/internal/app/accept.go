@@ -347,8 +347,8 @@ func Broken(r *result.Report) int {
 
 // Changed reports whether a gate does not pass because of a change that the baseline can take.
 func Changed(r *result.Report) bool {
-	return r.Verdict == result.Fail && Broken(r) < 0 ||
-		r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
+	lacks := r.ReasonKey == string(model.RowGone) || r.ReasonKey == string(model.RankGone)
+	return r.Verdict == result.Fail && Broken(r) < 0 || r.Verdict == result.NoVerdict && lacks
 }
 
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].

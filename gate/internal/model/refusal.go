@@ -172,6 +172,7 @@ var (
 	MetricMissing = kind("metric-missing", "Nothing that a rule limits has its metric.")
 	NotProfiled   = kind("not-profiled", "ncu did not profile a kernel of the baseline.")
 	RowGone       = kind("row-gone", "The head lacks a row of a benchmark file.")
+	RankGone      = kind("rank-gone", "Only one side has a rank or a GPU.")
 	RowFailed     = kind("row-failed", "A benchmark failed in the head and not in the baseline.")
 	Unjudged      = kind("unjudged", "A time or counter of a kernel cannot be judged.")
 	Doubted       = kind("doubted", "A metric is probably worse, but not certainly.")

@@ -69,6 +69,33 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
 }
 
+// missingDevices is why a gate cannot pass in which one side lacks a rank or a GPU of the other, nil where none does: the
+// times of that device are compared with nothing.
+func missingDevices(t match.Sides, findings []result.Finding) *result.Remark {
+	sides := map[result.Outcome][]string{}
+	for i := range findings {
+		f := &findings[i]
+		ofSide := f.Outcome == result.New || f.Outcome == result.Gone
+		if f.Scope != measure.ScopeDevice || f.Severity != string(thresholds.Fail) || !ofSide {
+			continue
+		}
+		if lacks, _ := missingRuns(t, f); lacks > 0 || f.Outcome == result.New {
+			sides[f.Outcome] = append(sides[f.Outcome], f.Subject().Short())
+		}
+	}
+	says := ""
+	if gone := sides[result.Gone]; gone != nil {
+		says = "the head lacks " + result.Few(gone) + " of the baseline"
+	}
+	if fresh := sides[result.New]; fresh != nil {
+		says += result.Given(says, "; ") + "the baseline lacks " + result.Few(fresh) + " of the head"
+	}
+	if says == "" {
+		return nil
+	}
+	return result.Refuse(model.RankGone, "measure the same ranks and GPUs on both sides", "%s", says)
+}
+
 // failedRow is what the harness says of a row that failed in a run, in brackets; nil for one that did not fail.
 func failedRow(side *recorded.Index, name string) *string {
 	for _, s := range side.Sessions {

@@ -40,6 +40,7 @@ type gathered struct {
 	unjudged          *result.Remark // why nothing can fail the gate
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
 	missingRows       *result.Remark // rows of benchmark files that the head lacks, or one of its runs
+	missingDevices    *result.Remark // ranks or GPUs that only one side has
 	failedRows        *result.Remark // rows of the baseline that failed in the head
 	tooFew            *result.Remark // too few runs for any judgement
 	drift             *result.Remark // drift beyond what a rule allows
@@ -83,6 +84,7 @@ func verdictOf(g gathered) Conclusion {
 		{result.NoVerdict, false, g.Unmet},
 		{result.NoVerdict, false, g.unmeasuredKernels},
 		{result.NoVerdict, false, g.missingRows},
+		{result.NoVerdict, false, g.missingDevices},
 		{result.NoVerdict, false, g.unjudged},
 		{result.NoVerdict, false, g.tooFew},
 		{result.NoVerdict, false, g.Outlier},
@@ -106,6 +108,7 @@ func gather(t Gate, d *result.Report) gathered {
 	findings := d.Findings
 	g := gathered{Gate: t, failing: failing(findings), unmeasuredKernels: unmeasuredKernels(t.Sides, findings)}
 	g.missingRows, g.failedRows = missingRows(t.Sides, findings)
+	g.missingDevices = missingDevices(t.Sides, findings)
 	if d.Family == 0 {
 		g.unjudged = unjudged(t.Sides)
 	}
