@@ -99,7 +99,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.trends, x.standsOut = t.trend, e.standsOut()
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
 	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
-	x.launched = t.launched(e.pair) && !t.wholeRun().worse()
+	x.launched = t.launched(e.pair) && !t.wholeRun().worse(0)
 	x.ofSession = t.ofSession(e.pair) && x.least() <= x.limit
 	x.overlaps = t.assumed && e.Subject.Scope == measure.ScopeBenchmark && !x.clear(e)
 	x.countBeyond(e)

@@ -99,6 +99,34 @@ func TestRanksThatExchange(t *testing.T) {
 	}
 }
 
+// TestFasterOthers holds that ranks which get 20 % faster beside one that stays within its limit, or not surely leaves
+// it, fail no gate by the imbalance, and that one beyond its limit does.
+func TestFasterOthers(t *testing.T) {
+	t.Parallel()
+	base := recording(t, "h200/sessions/ddp")
+	for _, x := range []struct {
+		by   float64
+		want result.Verdict
+	}{{1.02, result.Pass}, {1.026, result.Pass}, {1.03, result.Pass}, {1.05, result.Fail}} {
+		head := clone(base)
+		slow, other := values(&head, rank(1), measure.GPUTime), values(&head, rank(0), measure.GPUTime)
+		mean, imbalance := values(&head, measure.Workload, measure.GPUTime), values(&head, measure.Workload,
+			measure.Imbalance)
+		for run := range head.Runs {
+			before := slow[run] + other[run]
+			slow[run] *= x.by
+			other[run] *= 0.8
+			mean[run] *= (slow[run] + other[run]) / before
+			imbalance[run] = 2 * slow[run] / (slow[run] + other[run])
+			values(&head, measure.Workload, measure.StepTime)[run] *= 1.01
+		}
+		r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		if r.Verdict != x.want {
+			t.Errorf("slowest rank %+.1f %%: %s, want %s: %s", 100*(x.by-1), r.Verdict, x.want, r.Reason)
+		}
+	}
+}
+
 // TestInstancesOfATemplate wants the kernels of one short name named that take the place of others, as where an
 // activation is written out: eight instances of vectorized_elementwise_kernel in place of two.
 func TestInstancesOfATemplate(t *testing.T) {

@@ -34,8 +34,8 @@ func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= 
 // 90 %.
 func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
 
-// worse reports whether a whole is worse with the certainty of notWorse.
-func (w whole) worse() bool { return w.change > certainly*(w.change-w.low) }
+// worse reports whether a whole is worse by more than a part of it, with the certainty of notWorse.
+func (w whole) worse(by float64) bool { return w.change-certainly*(w.change-w.low) > by }
 
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low),
@@ -170,11 +170,13 @@ func shorter(findings []result.Finding) {
 
 // forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A
 // finding that only an undecided whole would forgive is in doubt; that of a rank is undecided without doubt where the
-// slowest rank is not certainly worse, or not beyond the limit either.
+// slowest rank is not certainly worse, or not beyond the limit either, and that of the imbalance, which alone costs
+// nothing, where the slowest rank is not certainly beyond the limit.
 func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 	var doubtful, open *whole
 	for k, w := range wholes {
-		if w.ofDevices && (!w.worse() || f.Doubted && w.low <= w.allowed) {
+		if w.ofDevices && (!w.worse(0) || f.Doubted && w.low <= w.allowed ||
+			isOf(f, measure.Imbalance) && !w.worse(w.allowed)) {
 			open = &w
 		}
 		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
@@ -271,7 +273,7 @@ func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Findi
 // that wait for the others. What one takes longer has to be what others take less: their sum is not worse.
 func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
 	sum, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
-	if sum == nil || wholeOf(sum, 0).worse() {
+	if sum == nil || wholeOf(sum, 0).worse(0) {
 		return nil
 	}
 	w := whole{metric: measure.GPUTime.Name, title: "the slowest rank", allowed: float64(f.Limit), sameWork: true,
