@@ -271,10 +271,11 @@ func nameLoads(files []model.Session) (chosen []string) {
 	return chosen
 }
 
-// Processes joins the files of a directory that are of one process. Files that differ in a setting are loads: the first
-// of each load are one run, then the second ones. Files without a common row, such as the groups of Criterion, are one
-// run. Others are returned as they are. The settings are those of the loads.
-func Processes(files []model.Session) (runs []model.Session, settings []string, err error) {
+// Processes joins the files of a directory that are of one process. Files that differ in a setting are loads: those of
+// a run are told by their names, else the first of each load are one run, then the second ones. Files without a common
+// row, such as the groups of Criterion, are one run. Others are returned as they are. The settings are those of the
+// loads.
+func Processes(files []model.Session, names []string) (runs []model.Session, settings []string, err error) {
 	for i := range files {
 		if len(files[i].Series) == 0 || files[i].Series[0].Subject.Scope != measure.ScopeBenchmark ||
 			files[i].Tool != files[0].Tool || files[i].GPUHash != files[0].GPUHash {
@@ -284,15 +285,24 @@ func Processes(files []model.Session) (runs []model.Session, settings []string, 
 	if len(files) > 1 {
 		settings = nameLoads(files)
 	}
-	seen := map[measure.Subject]int{} // files that hold a row
+	type holders struct{ files, load int }
+	seen := map[measure.Subject]holders{} // of a row
+	places, loads := make([]int, len(files)), make([]int, len(files))
 	for i := range files {
-		run := 0
+		loads[i] = i
 		for _, s := range files[i].Series {
-			run = max(run, seen[s.Subject])
+			if of, ok := seen[s.Subject]; ok {
+				places[i], loads[i] = max(places[i], of.files), min(loads[i], of.load)
+			}
 		}
 		for _, s := range files[i].Series {
-			seen[s.Subject] = run + 1
+			seen[s.Subject] = holders{places[i] + 1, loads[i]}
 		}
+	}
+	if named := runsByName(names, loads); len(named) == len(files) {
+		places = named
+	}
+	for i, run := range places {
 		if run == len(runs) {
 			runs = append(runs, files[i])
 		} else if err := extend(&runs[run], &files[i]); err != nil {
@@ -307,6 +317,55 @@ func Processes(files []model.Session) (runs []model.Session, settings []string, 
 	}
 	return runs, settings, nil
 }
+
+// runsByName numbers the runs of files by the words and numbers of their names in which the files of a load differ. It
+// is nil where most files have no partner in another load by these, as where names hold the time.
+func runsByName(names []string, loads []int) []int {
+	type word struct {
+		load, nth int
+		text      string
+	}
+	words, has, size := make([][]word, len(names)), map[word]int{}, map[int]int{}
+	for i, name := range names {
+		seen := map[string]int{}
+		for _, text := range nameWord().FindAllString(name, -1) {
+			seen[text]++
+			w := word{loads[i], seen[text], text}
+			words[i] = append(words[i], w)
+			has[w]++
+		}
+		size[loads[i]]++
+	}
+	runs, numbers, members := make([]int, len(names)), map[string]int{}, map[string]int{}
+	for i := range names {
+		run := ""
+		for _, w := range words[i] {
+			if has[w] < size[w.load] {
+				run += w.text + " "
+			}
+		}
+		if _, known := numbers[run]; !known {
+			numbers[run] = len(numbers)
+		}
+		member := fmt.Sprintf("/%d %s", loads[i], run)
+		if members[run]++; members[member] > 0 {
+			return nil
+		}
+		members[member], runs[i] = 1, numbers[run]
+	}
+	alone := 0
+	for run := range numbers {
+		if members[run] == 1 {
+			alone++
+		}
+	}
+	if 2*alone >= len(names) {
+		return nil
+	}
+	return runs
+}
+
+var nameWord = input.Pattern(`[0-9]+|\pL+`)
 
 // nameSuites sorts the rows of a session, and puts the suite before the names of tests that several suites of JUnit
 // have.

@@ -713,7 +713,7 @@ func TestProcesses(t *testing.T) {
 		{[]model.Session{file("h", "a"), file("g", "b")}, 2},
 	} {
 		rows := len(x.files)
-		got, _, err := Processes(x.files)
+		got, _, err := Processes(x.files, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

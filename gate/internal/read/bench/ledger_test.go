@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -254,7 +255,7 @@ func TestLoads(t *testing.T) {
 			files = append(files, *s)
 		}
 	}
-	runs, settings, err := Processes(files)
+	runs, settings, err := Processes(files, nil)
 	if err != nil || len(runs) != 2 || fmt.Sprint(settings) != "[max_concurrency]" ||
 		runs[1].Mode != "max_concurrency=1/num_prompts=10 max_concurrency=64/num_prompts=640" {
 		t.Fatalf("%d runs, %v, %v, %+v", len(runs), settings, err, runs)
@@ -266,6 +267,49 @@ func TestLoads(t *testing.T) {
 	if want := "max_concurrency=1 mean TTFT, max_concurrency=1 request throughput, max_concurrency=64 mean TTFT, " +
 		"max_concurrency=64 request throughput"; strings.Join(rows, ", ") != want {
 		t.Errorf("%v", rows)
+	}
+}
+
+// TestLoadsByName joins the files of a run by their names, where one is missing in a load; by their order where names
+// hold the time.
+func TestLoadsByName(t *testing.T) {
+	for _, x := range []struct{ names, want string }{
+		{"r1_c1 r1_c64 r2_c64 r3_c1 r3_c64", "2 1 2"},
+		{"1 3 b1 b2 b3", "2 2 1"}, // in the order of the files
+		{"c1/a c1/c c64/a c64/b c64/c", "2 2 1"},
+		{"r1_c1 r1_c64 r2_c1 r2_c64", "2 2"},
+		{"c1-1001 c1-1003 c64-1002 c64-1004 c64-1006", "2 2 1"},
+		{"c1 c64", "2"},
+	} {
+		var files []model.Session
+		names := strings.Fields(x.names)
+		for i, name := range names {
+			c := "1"
+			if strings.Contains(name, "64") || strings.HasPrefix(name, "b") {
+				c = "64"
+			}
+			text := serve(`"max_concurrency":` + c + `,"mean_itl_ms":` + strconv.Itoa(i+1) + ",")
+			s, err := Read(strings.NewReader(text), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, *s)
+		}
+		runs, _, err := Processes(files, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, run := range runs {
+			loads := map[string]bool{}
+			for _, s := range run.Series {
+				loads[strings.Fields(s.Subject.Name)[0]] = true
+			}
+			got = append(got, strconv.Itoa(len(loads)))
+		}
+		if strings.Join(got, " ") != x.want {
+			t.Errorf("%s: loads of the runs %v, want %s", x.names, got, x.want)
+		}
 	}
 }
 

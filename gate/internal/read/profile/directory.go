@@ -60,7 +60,8 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	}
 	if runs := len(to.Summaries); runs > 1 {
 		var loads []string
-		if to.Summaries, loads, err = bench.Processes(to.Summaries); err != nil {
+		names := measure.Map(files, func(f file) string { return f.name })
+		if to.Summaries, loads, err = bench.Processes(to.Summaries, names); err != nil {
 			return err
 		}
 		n := len(to.Summaries)
