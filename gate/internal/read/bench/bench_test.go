@@ -29,6 +29,17 @@ func google(rows string) string {
 	return `{"context":{"date":"2026-11-20T10:00:00+01:00","host_name":"h","num_cpus":8},"benchmarks":[` + rows + `]}`
 }
 
+// rep is a repetition of a benchmark of google-benchmark in ms, aggregate one of its statistics.
+func rep(name string, index int, ms float64) string {
+	return fmt.Sprintf(`{"name":%q,"run_name":%[1]q,"run_type":"iteration","repetitions":2,"repetition_index":%d,`+
+		`"real_time":%v,"time_unit":"ms"}`, name, index, ms)
+}
+
+func aggregate(name, statistic string, ms float64) string {
+	return fmt.Sprintf(`{"name":"%s_%s","run_name":%[1]q,"run_type":"aggregate","aggregate_name":%[2]q,`+
+		`"real_time":%v,"time_unit":"ms"}`, name, statistic, ms)
+}
+
 // asv2 is a result file of asv, version 2.
 func asv2(results string) string {
 	return `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{` + results +
@@ -48,6 +59,23 @@ func k6File(more string) string {
 	return `{"metrics":{` + more + `"http_req_duration":{"avg":6,"min":1,"med":5,"max":25,"p(95)":8,
 "thresholds":{"p(95)<50":false}},"http_reqs":{"count":8,"rate":4},"iterations":{"count":6,"rate":3},
 "vus":{"value":10,"min":10,"max":10}},"root_group":{"name":"","path":"","groups":{},"checks":{}}}`
+}
+
+// k6Machine is a machine-readable summary of k6 (schema 1.0.0, as k6 1.5 writes it) with more metrics, and failed checks.
+func k6Machine(fails int, more string) string {
+	metric := func(name, kind, values string) string {
+		return fmt.Sprintf(`{"contains":"default","name":%q,"type":%q,"values":{%s}}`, name, kind, values)
+	}
+	return `{"config":{"duration":2.5,"execution":"local","script":"a.js"},"metadata":{"generatedAt":` +
+		`"2026-01-15T10:30:45.123Z","k6Version":"1.5.0"},"results":{"checks":{"metrics":[` +
+		metric("checks_total", "counter", `"count":8`) + "," +
+		metric("checks_failed", "rate", fmt.Sprintf(`"matches":%d,"rate":0,"total":8`, fails)) + "," +
+		metric("checks_succeeded", "rate", fmt.Sprintf(`"matches":%d,"rate":1,"total":8`, 8-fails)) +
+		`],"results":[{"fails":0,"name":"status is 200","passes":8}]},"metrics":[` + more +
+		metric("http_reqs", "counter", `"count":10`) + "," +
+		metric("http_req_failed", "rate", `"matches":0,"rate":0,"total":10`) + "," +
+		metric("http_req_duration", "trend", `"avg":6,"max":25,"med":5,"min":1,"p(90)":7,"p(95)":8`) + "," +
+		metric("vus_max", "gauge", `"max":10,"min":10,"value":10`) + `]},"version":"1.0.0"}`
 }
 
 // Read reads a file of one process.
@@ -95,6 +123,11 @@ func TestRead(t *testing.T) {
 			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
 			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
 				"time_unit":"ms"}`), "B duration 3e+06"},
+		{"google-benchmark, one name twice", "a.json", google(rep("B", 0, 1)+","+rep("B", 1, 3)+","+rep("B", 0, 8)+","+
+			rep("B", 1, 10)), "B duration 2e+06, B#2 duration 9e+06"},
+		{"google-benchmark aggregates of one name twice", "a.json", google(aggregate("B", "mean", 2)+","+
+			aggregate("B", "stddev", 1)+","+aggregate("B", "mean", 4)+","+aggregate("B", "stddev", 1)),
+			"B duration 2e+06, B#2 duration 4e+06"},
 		{"google-benchmark before 1.5", "a.json", google(`{"name":"B","real_time":2,"time_unit":"ms"},
 			{"name":"B_mean","real_time":2,"time_unit":"ms"},{"name":"B_stddev","real_time":1,"time_unit":"ms"},
 			{"name":"C_median","real_time":4,"time_unit":"ms"},{"name":"C_stddev","real_time":1,"time_unit":"ms"},
@@ -214,6 +247,12 @@ func TestRead(t *testing.T) {
 		{"k6 summary-export", "a.json", k6File(""), "iterations/s item_rate 3, mean request latency duration 6e+06, " +
 			"median request latency duration 5e+06, p95 request latency duration 8e+06, request throughput " +
 			"item_rate 4"},
+		{"k6 machine-readable", "a.json", k6Machine(0, ""), "checks more_value 1, mean request latency duration 6e+06, " +
+			"median request latency duration 5e+06, p90 request latency duration 7e+06, p95 request latency duration " +
+			"8e+06, request throughput item_rate 4"},
+		{"k6 machine-readable, failed", "a.json", k6Machine(2, ""), "requests failed: checks.fails is 2"},
+		{"k6 machine-readable, dropped", "a.json", k6Machine(0, `{"name":"dropped_iterations","type":"counter",`+
+			`"values":{"count":3}},`), "3 iterations were dropped"},
 		{"k6 handleSummary", "a.json", `{"root_group":{"name":""},"metrics":{"http_req_duration":{"type":"trend",` +
 			`"contains":"time","values":{"avg":6,"min":1,"max":9,"p(99.9)":8},"thresholds":{"p(95)<9":{"ok":true}}},` +
 			`"http_req_failed":{"type":"rate","values":{"rate":0,"passes":0,"fails":8}}}}`,

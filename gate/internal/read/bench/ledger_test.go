@@ -34,6 +34,7 @@ var samples = []struct{ name, text, structure string }{
 	{"genai-perf", genAIFile,
 		"avg|p1|p25|min|max|std|p99|request_count|request_latency|input_config|http_req_duration|" +
 			"output_sequence_length"},
+	{"k6", k6Machine(0, ""), "config|metadata|duration|metrics|results|total|min|max|value|count|checks|vus_max|values"},
 	{"k6", k6File(""), "http_req.*|count|iterations|vus|thresholds|root_group|groups|checks"},
 	{"serving benchmark", `{"completed":100,"num_prompts":100,"failed":0,"request_throughput":5.5,"mean_ttft_ms":10,` +
 		`"std_ttft_ms":3,"duration":9,"max_concurrency":4,"total_output_tokens":200,"median_itl":3,"ttfts":[1,2]}`,
@@ -142,6 +143,8 @@ func TestLeftOut(t *testing.T) {
 		{"counters of google-benchmark", google(`{"name":"B","real_time":2,"time_unit":"us","GFLOPS":7,` +
 			`"items_per_second":3}`),
 			"[{GFLOPS unknown name}]"},
+		{"statistics of the user of google-benchmark", google(aggregate("B", "median", 2) + "," +
+			aggregate("B", "cv", 1) + "," + aggregate("B", "p99", 3)), "[{B p99 unknown name}]"},
 		{"skipped", google(`{"name":"B","real_time":2,"time_unit":"us"},{"name":"C","skipped":true}`), "[{C skipped}]"},
 		{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("my/energy", "3")),
 			"[{my/energy unknown name}]"},
@@ -174,6 +177,8 @@ func TestLeftOut(t *testing.T) {
 		{"trtexec", trtexecText, "[{mean H2D latency 0} {median H2D latency 0} {p99 H2D latency 0}]"},
 		{"Catch2", catchFile, "[{Fib/bad failed: no memory}]"},
 		{"transformers Trainer", trainerFile, "[{eval_mcc a difference} {train_mem_gpu_peaked_delta a difference}]"},
+		{"k6, machine-readable", k6Machine(0, `{"name":"my_trend","type":"trend","values":{"avg":5}},`),
+			"[{my_trend unknown name}]"},
 		{"k6", k6File(`"my_trend":{"avg":5,"max":6},`), "[{my_trend unknown name}]"},
 	} {
 		s, err := Read(strings.NewReader(tt.text), "a")
