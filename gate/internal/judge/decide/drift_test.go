@@ -107,6 +107,32 @@ func TestDriftThatNoGateSees(t *testing.T) {
 	}
 }
 
+// TestDriftOfRenamed follows a kernel through two renames, the second of which an accepted part has first.
+func TestDriftOfRenamed(t *testing.T) {
+	t.Parallel()
+	policy := thresholds.Default()
+	policy.Threshold = 0.01
+	for _, names := range [][]string{{"k0", "k0", "k0"}, {"was", "was", "k0"}, {"a", "b", "k0"}, {"k0", "other", "k0"}} {
+		r := rand.New(rand.NewPCG(3, 5))
+		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, 9, 0.005, 0)
+		for i := range s {
+			for j := range s[i].Series {
+				if x := &s[i].Series[j]; x.Subject.Name == "k0(float*)" {
+					x.Subject.Name = names[i/3] + "(float*)"
+				}
+			}
+			s[i].SortSeries()
+		}
+		accepted := clone(s[6])
+		accepted.Accepted, accepted.Start = true, s[5].Start.Add(time.Hour)
+		accepted.Series = slices.DeleteFunc(accepted.Series, func(x model.Series) bool { return x.Subject.Short() != "k0" })
+		s = slices.Insert(s, 6, accepted)
+		if got := driftOf(s, policy)["drifted"]; !strings.Contains(got.Sentence, "k0 time drifted +4") {
+			t.Errorf("%v: %q", names, got.Sentence)
+		}
+	}
+}
+
 // series makes n sessions of a program that gets slower by drift with every one.
 type series func(r *rand.Rand, n int, drift float64) []model.Session
 

@@ -211,7 +211,7 @@ func Drift(base, since, head []model.Session, policy *thresholds.Resolved) (drif
 // by; none where there are fewer than three.
 func followed(sessions, head []model.Session, policy *thresholds.Resolved) history.Basis {
 	fits, because := align.Comparable(sessions, head)
-	all := history.Separate(slices.Concat(fits, head))
+	all := history.Separate(match.SameNames(slices.Concat(fits, head), policy))
 	if because != nil || len(fits) < 2 || len(all) < 3 {
 		return history.Basis{Policy: policy}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -73,6 +74,40 @@ func Pairs(t Sides) []Pair {
 		t.limit(&pairs[i])
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
+}
+
+// SameNames gives the kernels of sessions, oldest first, the names that those which took their place have in the last
+// one: from session to session a single kernel in place of a single one, launched as often. An accepted session holds a
+// part of its kernels, and is no place to tell a name.
+func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Session {
+	out, later := slices.Clone(sessions), len(sessions)-1
+	for i := len(out) - 2; i >= 0; i-- {
+		if out[i].Accepted {
+			continue
+		}
+		t := NewSides(out[i:i+1], out[later:later+1], policy)
+		later = i
+		if !slices.ContainsFunc(recorded.Kernels(t.Head.Subjects()), func(s measure.Subject) bool { return !t.Base.Has(s) }) {
+			continue
+		}
+		names := map[measure.Subject]measure.Subject{}
+		for _, p := range Pairs(t) {
+			old, new := p.summed[0], p.summed[1]
+			if len(old) == 1 && len(new) == 1 && t.Base.Typical(old[0], measure.Launches.Name) ==
+				t.Head.Typical(new[0], measure.Launches.Name) {
+				names[old[0]] = new[0]
+			}
+		}
+		for j := range out[:i+1] {
+			out[j].Series = slices.Clone(out[j].Series)
+			for k := range out[j].Series {
+				x := &out[j].Series[k]
+				x.Subject = cmp.Or(names[x.Subject], x.Subject)
+			}
+			out[j].SortSeries()
+		}
+	}
+	return out
 }
 
 // limit sets the limit of a pair, and the direction of its metric where a rule gives it.

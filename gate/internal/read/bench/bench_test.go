@@ -61,7 +61,7 @@ func k6File(more string) string {
 "vus":{"value":10,"min":10,"max":10}},"root_group":{"name":"","path":"","groups":{},"checks":{}}}`
 }
 
-// k6Machine is a machine-readable summary of k6 (schema 1.0.0, as k6 1.5 writes it) with more metrics, and failed checks.
+// k6Machine is a machine-readable summary of k6 (schema 1.0.0, as of k6 1.5) with more metrics, and failed checks.
 func k6Machine(fails int, more string) string {
 	metric := func(name, kind, values string) string {
 		return fmt.Sprintf(`{"contains":"default","name":%q,"type":%q,"values":{%s}}`, name, kind, values)
