@@ -225,8 +225,11 @@ func offerAccept(r *result.Report, file string, v *reported, saved, several bool
 	switch {
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
-		if x.Accept != "" {
-			x.First = func(first string) string { return strings.Replace(first, ways[model.NoBaseline], x.Accept, 1) }
+		if way := result.Either(v.patch != "", v.apply(), x.Accept); way != "" {
+			x.First = func(first string) string {
+				before, _, _ := strings.Cut(first, " (")
+				return withWay(way, before)
+			}
 		}
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()

@@ -320,8 +320,8 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 		if v.against != "" {
 			add.Local = &result.Basis{Against: app.AgainstLocal}
 		}
-		if w.Measured != nil && v.patch != "" {
-			add.First = func(step string) string { return withWay(v.apply(), step) }
+		if v.against != "" && w.Measured != nil {
+			add.First = func(step string) string { return withWay("nsgate check --save NAME", step) }
 		}
 		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() {
 			add.Next = append(add.Next, againstBuild)

@@ -61,7 +61,7 @@ func filterOf(dir, text string) (string, error) {
 func rowsOf(p *thresholds.Policy, w *thresholds.Workload) (string, error) {
 	rows, err := filterOf(filepath.Dir(p.File), w.Rows())
 	if err != nil {
-		err = fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
+		err = fmt.Errorf("%s: rows: %w", w.Results[0].Places["rows"], err)
 	}
 	return rows, err
 }

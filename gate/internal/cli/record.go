@@ -100,7 +100,8 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 		saved := done != nil && done.Unwritten != nil && saveLast(e.ctx, done.Unwritten)
 		err = noVerdict(e, "recorded", err)
 		if saved {
-			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Unwritten, "", true, false))
+			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Unwritten, "", true, false)+
+				result.Given(v.anchor, " --anchor=", commandWord(v.anchor)))
 		}
 		return nil, err
 	}

@@ -80,15 +80,11 @@ func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
 func (v *reportOptions) resume(e *env, r *result.Report, saved bool) {
 	file := strings.Join(e.args.own, "") // "" for the last report
 	for _, w := range r.Each() {
-		if len(w.HeadSessions) > 0 {
+		if len(w.HeadSessions) > 0 && (w.Basis == nil || w.Basis.Against != app.AgainstLocal) {
 			offerAccept(w, file, &v.reported, saved, len(r.Workloads)+len(v.workload) > 0)
 		}
-		switch {
-		case len(w.HeadSessions) > 0 && w.Measured != nil:
-			w.Append(result.Addition{Only: "take what was measured as the first baseline, if this is the code to " +
-				"compare with: " + w.Accept})
-		case w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided:
-			w.Append(result.Addition{Only: "check again: the report names no next step"})
+		if w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided {
+			w.Append(result.Addition{Next: []string{"check again: the report names no next step"}})
 		}
 	}
 	r.Append(result.Addition{Reproduce: e.again("")})
@@ -100,7 +96,7 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 	var all []*result.Report
 	var refused error
 	for _, w := range r.Each() {
-		if err := unjudged(w, file); err != nil {
+		if err := unjudged(w, file, v.limits()); err != nil {
 			if w.Verdict != result.NoVerdict || w.Undecided {
 				return nil, err
 			}
@@ -145,23 +141,30 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 	return several, nil
 }
 
-// unjudged refuses to judge a saved report again that lacks what it was judged by.
-func unjudged(w *result.Report, file string) error {
-	b := w.Basis
+// limits are the flags of limits that the call gives, as in "--alpha …".
+func (v *reportOptions) limits() string {
+	given := slices.DeleteFunc(strings.Fields(policyNames), func(name string) bool { return !v.fs.Changed(name) })
+	return "--" + strings.Join(given, " … --") + " …"
+}
+
+// unjudged refuses to judge a saved report again, by the limits that flags give, that lacks what it was judged by.
+func unjudged(w *result.Report, file, flags string) error {
+	b, why, again := w.Basis, "", "check again with "
 	switch {
 	case len(w.HeadSessions) == 0:
-		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+		why = "%s holds no measured sessions to judge again: %s"
 	case b != nil && b.Against == app.AgainstLocal:
-		return usageError("%s was judged by a local baseline, which is not kept in it: check again with --threshold …",
-			file)
+		why = "%s was judged by a local baseline, which is not kept in it: %s"
 	case b == nil || b.Policy == nil:
-		return usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
+		why = "the policy of %s is not kept, as by an older nsgate: %s"
 	case b.Against == app.AgainstBuild:
-		return usageError("the base build of %s is not kept: check again with --threshold …", file)
+		why = "the base build of %s is not kept: %s"
 	case w.Baseline == "":
-		return usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+		why, again = "%s names no baseline to be judged by again: %s", "nsgate compare BASE HEAD "
+	default:
+		return nil
 	}
-	return nil
+	return usageError(why, file, again+flags)
 }
 
 // open writes the page of a report beside the last report, shows it in a browser, and prints the verdict and the file.
@@ -310,9 +313,8 @@ func writable(name string) error {
 
 // overwrites refuses a file that the call reads: an argument, policy or filter, a recording or session of a directory.
 func (v *reported) overwrites(e *env, g *given, name string) error {
-	flag := func(name string) string { return cmp.Or(g.fs.Lookup(name), g.fs.Lookup("help")).Value.String() }
-	policy := cmp.Or(flag("policy"), findPolicy())
-	read := append(slices.Clone(e.args.own), policy, flag("from"), baselineRoot(flag("baseline"), policy))
+	policy := cmp.Or(g.value("policy"), findPolicy())
+	read := append(slices.Clone(e.args.own), policy, g.value("from"), baselineRoot(g.value("baseline"), policy))
 	for _, f := range v.files {
 		if f.filter != "" {
 			read = append(read, f.format)

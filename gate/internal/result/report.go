@@ -30,7 +30,6 @@ type Addition struct {
 	Doubts, Remarks       []Remark
 	Warnings, Notes, Next []string
 	First                 func(step string) string // completes the first of the next steps that are there
-	Only                  string                   // next step in place of all others
 	Reproduce, Accept     string
 	Calls                 *Calls
 	Uncalled              bool // no command settles what is undecided
@@ -54,9 +53,6 @@ func (r *Report) Append(x Addition) {
 	r.Warnings = slices.Concat(r.Warnings, sentences(x.Doubts), x.Warnings)
 	r.Notes = slices.Concat(r.Notes, sentences(x.Remarks), x.Notes)
 	r.Next = slices.Concat(r.Next, x.Next)
-	if x.Only != "" {
-		r.Next = []string{x.Only}
-	}
 	if x.Uncalled {
 		r.Calls = nil
 	}

@@ -20,8 +20,10 @@ type Summary struct {
 	// neither is known.
 	Workload string `json:"workload,omitempty"`
 	Recorded Side   `json:"recorded"`
-	// Period is that of the typical step on the GPU, from its first operation to that of the next.
-	Period Number `json:"period"`
+	// StepTime is that of the typical step on the GPU, from its first operation to that of the next, the geometric mean
+	// of the runs but outliers, as in a comparison; Period that of the mean step where it is known.
+	StepTime Number `json:"step_time"`
+	Period   Number `json:"period"`
 	// Parts are who owns the step, the largest first; none where that is not known. They add up to Period.
 	Parts []SummaryPart `json:"parts,omitempty"`
 	// Run is where the time of a run goes, in the order of time; none where that is not known.

@@ -127,16 +127,19 @@ func marked(runs []int, by []bool) []int {
 
 // of sums up some of the runs, without their ranges.
 func (s *summarizer) of(runs []int) *result.Summary {
-	out := &result.Summary{
-		Schema: result.SummarySchema, Recorded: result.Side{Step: s.step},
-		Period:  s.typical(runs, s.workload, measure.StepTime),
-		GPUTime: s.typical(runs, s.workload, measure.GPUTime), Launches: s.typical(runs, s.workload, measure.Launches),
-		Kernels: make([]result.SummaryKernel, 0, len(s.subjects)), Devices: s.devices,
-		Hidden: s.typical(runs, s.workload, measure.HiddenCommunication),
-	}
 	stepped := marked(runs, s.stepped)
 	if len(stepped) == 0 {
 		stepped = marked(runs, s.known)
+	}
+	steps := measure.Map(result.Either(len(stepped) > 0, stepped, runs), func(run int) float64 {
+		return math.Log(float64(s.typical([]int{run}, s.workload, measure.StepTime)))
+	})
+	out := &result.Summary{
+		Schema: result.SummarySchema, Recorded: result.Side{Step: s.step},
+		StepTime: result.Number(math.Exp(stats.Mean(stats.Known(steps)))),
+		GPUTime:  s.typical(runs, s.workload, measure.GPUTime), Launches: s.typical(runs, s.workload, measure.Launches),
+		Kernels: make([]result.SummaryKernel, 0, len(s.subjects)), Devices: s.devices,
+		Hidden: s.typical(runs, s.workload, measure.HiddenCommunication),
 	}
 	for _, x := range s.subjects {
 		owned := x.meanOwned(stepped)
@@ -212,7 +215,7 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 // finish fills in the shares and puts the largest first.
 func finish(x *result.Summary) {
 	part := func(n, of result.Number) result.Number { return result.Either(of > 0, n/of, result.Unknown) }
-	if len(x.Parts) > 0 {
+	if x.Period = x.StepTime; len(x.Parts) > 0 {
 		x.Period = measure.Sum(x.Parts, func(p result.SummaryPart) result.Number { return p.Time })
 	}
 	for i := range x.Parts {

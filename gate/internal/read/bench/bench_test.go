@@ -123,10 +123,10 @@ func TestRead(t *testing.T) {
 			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
 			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
 				"time_unit":"ms"}`), "B duration 3e+06"},
-		{"google-benchmark, one name twice", "a.json", google(rep("B", 0, 1)+","+rep("B", 1, 3)+","+rep("B", 0, 8)+","+
+		{"google-benchmark, one name twice", "a.json", google(rep("B", 0, 1) + "," + rep("B", 1, 3) + "," + rep("B", 0, 8) + "," +
 			rep("B", 1, 10)), "B duration 2e+06, B#2 duration 9e+06"},
-		{"google-benchmark aggregates of one name twice", "a.json", google(aggregate("B", "mean", 2)+","+
-			aggregate("B", "stddev", 1)+","+aggregate("B", "mean", 4)+","+aggregate("B", "stddev", 1)),
+		{"google-benchmark aggregates of one name twice", "a.json", google(aggregate("B", "mean", 2) + "," +
+			aggregate("B", "stddev", 1) + "," + aggregate("B", "mean", 4) + "," + aggregate("B", "stddev", 1)),
 			"B duration 2e+06, B#2 duration 4e+06"},
 		{"google-benchmark before 1.5", "a.json", google(`{"name":"B","real_time":2,"time_unit":"ms"},
 			{"name":"B_mean","real_time":2,"time_unit":"ms"},{"name":"B_stddev","real_time":1,"time_unit":"ms"},

@@ -23,7 +23,7 @@ func Headline(s *result.Summary) string {
 	var what string
 	switch {
 	case s.Recorded.Step != "" && s.Period.Known():
-		what = Quantity(s.Period, NS) + " a step"
+		what = Quantity(result.Either(s.StepTime > 0, s.StepTime, s.Period), NS) + " a step"
 	case s.GPUTime.Known():
 		what = Quantity(s.GPUTime, NS) + " of kernels a " + per(s)
 	case s.Recorded.Runs == 0 && s.Recorded.Unprofiled > 0:
@@ -86,7 +86,7 @@ func (t *Table) part(time, part result.Number, bar plot.SVG, what string) {
 }
 
 func stepTable(s *result.Summary, all bool) *Table {
-	t := partTable("Step", "what a typical one is made of")
+	t := partTable("Step", "what a mean one is made of")
 	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
 		// A row for a single part would save nothing.
