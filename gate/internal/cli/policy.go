@@ -199,7 +199,7 @@ func (v *judging) load() (*thresholds.Policy, error) {
 // resolved is the policy for a workload. It notes what flags and variables loosen, except flags that loosen defaults.
 func (v *judging) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
-	v.loosened(r, v.file.For(workload), nil)
+	v.loosened(r, v.file.For(workload), nil, "the policy")
 	return r
 }
 
@@ -207,8 +207,9 @@ func looser(flag, value, key, of, was string) string {
 	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
 }
 
-// loosened notes the keys by which a policy lets more pass than another, of rules those for what was measured.
-func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Measured) {
+// loosened notes the keys by which a policy lets more pass than another, of rules those for what was measured; of names
+// the other.
+func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Measured, of string) {
 	for _, x := range r.Looser(was, measured) {
 		name := strings.ReplaceAll(x.Key, "_", "-")
 		if f := v.fs.Lookup(name); f == nil || f.Value.String() == "" {
@@ -218,7 +219,8 @@ func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Me
 		if strings.HasPrefix(flag, "--") && x.Set == "" {
 			continue
 		}
-		v.looser = measure.Once(v.looser, looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was))
+		of := strings.Replace(x.Of, "the policy", of, 1)
+		v.looser = measure.Once(v.looser, looser(flag, v.fs.Lookup(name).Value.String(), x.Key, of, x.Was))
 	}
 }
 

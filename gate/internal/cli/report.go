@@ -118,7 +118,8 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
 			policy.Alpha /= share
 		}
-		v.loosened(policy, w.Basis.Policy, measured(w))
+		v.loosened(policy, w.Basis.Policy, measured(w), result.Either(len(r.Workloads) > 0, "workload "+w.Workload,
+			"the policy"))
 		judged, err := app.Again(e.ctx, w, policy)
 		if err != nil {
 			return nil, usageError("%s: %w", file, err)
