@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/match"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
@@ -130,8 +131,15 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	return runs - len(values), runs
 }
 
-// selecting is the pattern of a name, which selects no other one that begins like it.
-func selecting(name string) string { return strings.ReplaceAll(name, "*", "?") }
+// selecting is the pattern of a name, which selects no other one that begins like it, without what no pattern may hold
+// and no line of a report keeps.
+func selecting(name string) string {
+	odd := func(r rune) bool { return r == '*' || unicode.IsControl(r) }
+	if strings.TrimSpace(name) != name || strings.Contains(name, "  ") {
+		odd = func(r rune) bool { return r == '*' || unicode.IsControl(r) || r == ' ' }
+	}
+	return strings.Map(func(r rune) rune { return result.Either(odd(r), '?', r) }, name)
+}
 
 func leftOut(side *recorded.Index, name, why string) bool {
 	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {

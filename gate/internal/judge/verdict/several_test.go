@@ -76,3 +76,13 @@ func TestIdleBounds(t *testing.T) {
 		t.Errorf("%s, %+v, want %q", r.Verdict, r.Doubts, want)
 	}
 }
+
+// TestSelecting wants a pattern that a policy may hold and that a report prints as it is.
+func TestSelecting(t *testing.T) {
+	for name, want := range map[string]string{"BM_a/8*": "BM_a/8?", "c=8 p99 TTFT": "c=8 p99 TTFT", "k\tl": "k?l",
+		" z y": "?z?y", "a  b": "a??b"} {
+		if got := selecting(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
