@@ -132,6 +132,7 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		return nil, refused
 	case len(r.Workloads) == 0:
 		verdict.Alone(all[0])
+		showWays(all[0])
 		return all[0], nil
 	}
 	several := verdict.Several(all)

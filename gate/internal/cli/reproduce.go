@@ -119,7 +119,8 @@ func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
 		return &result.Calls{Runs: "record " + result.RunsHere + " runs a side, as these were, then: " + line,
-			Paired: "record both builds interleaved on one host, then: nsgate compare BASE HEAD"}
+			Paired: "record both builds interleaved on one host, then: nsgate compare" +
+				strings.Join(limits().FindAllString(line, -1), "") + " BASE HEAD"}
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
 	if len(hidden) > 0 {

@@ -84,17 +84,13 @@ func missingDevices(t match.Sides, findings []result.Finding) *result.Remark {
 			sides[f.Outcome] = append(sides[f.Outcome], f.Subject().Short())
 		}
 	}
-	says := ""
-	if gone := sides[result.Gone]; gone != nil {
-		says = "the head lacks " + result.Few(gone) + " of the baseline"
-	}
-	if fresh := sides[result.New]; fresh != nil {
-		says += result.Given(says, "; ") + "the baseline lacks " + result.Few(fresh) + " of the head"
-	}
-	if says == "" {
+	gone, fresh := result.Few(sides[result.Gone]), result.Few(sides[result.New])
+	if gone+fresh == "" {
 		return nil
 	}
-	return result.Refuse(model.RankGone, "measure the same ranks and GPUs on both sides", "%s", says)
+	return result.Refuse(model.RankGone, "measure the same ranks and GPUs on both sides", "%s%s",
+		result.Given(gone, "the head lacks ", gone, " of the baseline", result.Given(fresh, "; ")),
+		result.Given(fresh, "the baseline lacks ", fresh, " of the head"))
 }
 
 // failedRow is what the harness says of a row that failed in a run, in brackets; nil for one that did not fail.

@@ -299,7 +299,7 @@ func Processes(files []model.Session, names []string) (runs []model.Session, set
 			seen[s.Subject] = holders{places[i] + 1, loads[i]}
 		}
 	}
-	if named := runsByName(names, loads); len(named) == len(files) {
+	if named := runsByName(names[:min(len(names), len(files))], loads); len(named) == len(files) {
 		places = named
 	}
 	for i, run := range places {

@@ -281,7 +281,7 @@ func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	caused := ""
 	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail &&
 		!slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool {
-			return x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank
+			return x.F.Bounded() || x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank
 		}) {
 		caused = v.Causes[0].Short
 	}
