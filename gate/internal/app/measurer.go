@@ -304,7 +304,8 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()),
 			order, plan.Profiler.Tool().Name))
 	case base != nil:
-		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs, each, order),
+		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs+plan.Unprofiled, each,
+			order),
 			"# base: "+thresholds.JoinCommand(base.Command), "# head: "+thresholds.JoinCommand(m.Head.Command))
 	default:
 		times, without := plan.Runs, " without "+plan.Profiler.Tool().Name

@@ -110,7 +110,8 @@ func secretive(flag, value string) bool {
 	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
 }
 
-var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
+// lone matches one run a side, too few for two builds.
+var limited, lone = input.Pattern(` --(runs|budget)[ =]\S+`), input.Pattern(` --runs[ =]1( |$)`)
 
 // callsOf are the commands that settle what a check left undecided; line repeats the check, without what hidden names.
 // Of finished profiles they say what to record first.
@@ -129,7 +130,7 @@ func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.
 	if strings.Contains(rest, " --base-cmd") || slices.Contains(hidden, "--base-cmd") {
 		return c
 	}
-	c.Paired = check + " --paired" + strings.ReplaceAll(rest, " --paired", "")
+	c.Paired = check + " --paired" + lone().ReplaceAllString(strings.ReplaceAll(rest, " --paired", ""), "$1")
 	if policy.Base == "" && !strings.Contains(rest, " --base-ref") {
 		c.Needs = `base = "origin/main" and build = "make" (yours) in nsgate.toml`
 	}

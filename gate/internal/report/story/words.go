@@ -207,7 +207,7 @@ func clauses(s string, room int) (first, rest string) {
 	if Columns(s) <= room {
 		return s, ""
 	}
-	for _, mark := range []string{":", ";", ",", ")"} {
+	for _, mark := range []string{":", ";", ",", "%)"} {
 		first, rest, ok := strings.Cut(s, mark+" ")
 		first += mark
 		if ok && Columns(first) <= room && Columns(first) > 20 &&
