@@ -55,7 +55,8 @@ func TestSummarize(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &result.Summary{
-		Schema: result.SummarySchema, Recorded: got.Recorded, StepTime: got.StepTime, Period: 500, GPUTime: 400, Launches: 4,
+		Schema: result.SummarySchema, Recorded: got.Recorded, StepTime: got.StepTime, Period: 500,
+		GPUTime: 400, Launches: 4,
 		Parts: []result.SummaryPart{
 			{Class: "compute", Time: 390, Share: 0.78},
 			{Class: "exposed copies", Time: 60, Share: 0.12},

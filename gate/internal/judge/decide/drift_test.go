@@ -112,7 +112,8 @@ func TestDriftOfRenamed(t *testing.T) {
 	t.Parallel()
 	policy := thresholds.Default()
 	policy.Threshold = 0.01
-	for _, names := range [][]string{{"k0", "k0", "k0"}, {"was", "was", "k0"}, {"a", "b", "k0"}, {"k0", "other", "k0"}} {
+	for _, names := range [][]string{{"k0", "k0", "k0"}, {"was", "was", "k0"}, {"a", "b", "k0"},
+		{"k0", "other", "k0"}} {
 		r := rand.New(rand.NewPCG(3, 5))
 		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, 9, 0.005, 0)
 		for i := range s {
@@ -125,7 +126,8 @@ func TestDriftOfRenamed(t *testing.T) {
 		}
 		accepted := clone(s[6])
 		accepted.Accepted, accepted.Start = true, s[5].Start.Add(time.Hour)
-		accepted.Series = slices.DeleteFunc(accepted.Series, func(x model.Series) bool { return x.Subject.Short() != "k0" })
+		other := func(x model.Series) bool { return x.Subject.Short() != "k0" }
+		accepted.Series = slices.DeleteFunc(accepted.Series, other)
 		s = slices.Insert(s, 6, accepted)
 		if got := driftOf(s, policy)["drifted"]; !strings.Contains(got.Sentence, "k0 time drifted +4") {
 			t.Errorf("%v: %q", names, got.Sentence)

@@ -87,7 +87,8 @@ func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Se
 		}
 		t := NewSides(out[i:i+1], out[later:later+1], policy)
 		later = i
-		if !slices.ContainsFunc(recorded.Kernels(t.Head.Subjects()), func(s measure.Subject) bool { return !t.Base.Has(s) }) {
+		isNew := func(s measure.Subject) bool { return !t.Base.Has(s) }
+		if !slices.ContainsFunc(recorded.Kernels(t.Head.Subjects()), isNew) {
 			continue
 		}
 		names := map[measure.Subject]measure.Subject{}

@@ -70,8 +70,8 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
 }
 
-// missingDevices is why a gate cannot pass in which one side lacks a rank or a GPU of the other, nil where none does: the
-// times of that device are compared with nothing.
+// missingDevices is why a gate cannot pass in which one side lacks a rank or a GPU of the other, whose times are then
+// compared with nothing; nil where none does.
 func missingDevices(t match.Sides, findings []result.Finding) *result.Remark {
 	sides := map[result.Outcome][]string{}
 	for i := range findings {

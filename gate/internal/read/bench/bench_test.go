@@ -123,8 +123,8 @@ func TestRead(t *testing.T) {
 			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
 			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
 				"time_unit":"ms"}`), "B duration 3e+06"},
-		{"google-benchmark, one name twice", "a.json", google(rep("B", 0, 1) + "," + rep("B", 1, 3) + "," + rep("B", 0, 8) + "," +
-			rep("B", 1, 10)), "B duration 2e+06, B#2 duration 9e+06"},
+		{"google-benchmark, one name twice", "a.json", google(rep("B", 0, 1) + "," + rep("B", 1, 3) + "," +
+			rep("B", 0, 8) + "," + rep("B", 1, 10)), "B duration 2e+06, B#2 duration 9e+06"},
 		{"google-benchmark aggregates of one name twice", "a.json", google(aggregate("B", "mean", 2) + "," +
 			aggregate("B", "stddev", 1) + "," + aggregate("B", "mean", 4) + "," + aggregate("B", "stddev", 1)),
 			"B duration 2e+06, B#2 duration 4e+06"},
@@ -247,7 +247,8 @@ func TestRead(t *testing.T) {
 		{"k6 summary-export", "a.json", k6File(""), "iterations/s item_rate 3, mean request latency duration 6e+06, " +
 			"median request latency duration 5e+06, p95 request latency duration 8e+06, request throughput " +
 			"item_rate 4"},
-		{"k6 machine-readable", "a.json", k6Machine(0, ""), "checks more_value 1, mean request latency duration 6e+06, " +
+		{"k6 machine-readable", "a.json", k6Machine(0, ""), "checks more_value 1, " +
+			"mean request latency duration 6e+06, " +
 			"median request latency duration 5e+06, p90 request latency duration 7e+06, p95 request latency duration " +
 			"8e+06, request throughput item_rate 4"},
 		{"k6 machine-readable, failed", "a.json", k6Machine(2, ""), "requests failed: checks.fails is 2"},

@@ -34,7 +34,8 @@ var samples = []struct{ name, text, structure string }{
 	{"genai-perf", genAIFile,
 		"avg|p1|p25|min|max|std|p99|request_count|request_latency|input_config|http_req_duration|" +
 			"output_sequence_length"},
-	{"k6", k6Machine(0, ""), "config|metadata|duration|metrics|results|total|min|max|value|count|checks|vus_max|values"},
+	{"k6", k6Machine(0, ""), "config|metadata|duration|metrics|results|total|min|max|value|count|checks|" +
+		"vus_max|values"},
 	{"k6", k6File(""), "http_req.*|count|iterations|vus|thresholds|root_group|groups|checks"},
 	{"serving benchmark", `{"completed":100,"num_prompts":100,"failed":0,"request_throughput":5.5,"mean_ttft_ms":10,` +
 		`"std_ttft_ms":3,"duration":9,"max_concurrency":4,"total_output_tokens":200,"median_itl":3,"ttfts":[1,2]}`,

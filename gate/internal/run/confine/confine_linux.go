@@ -57,6 +57,9 @@ func Ask[Q, A any](ctx context.Context, mode string, l Limits, request Q, each f
 		defer runtime.UnlockOSThread()
 		err = cmd.Start()
 	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		doubt("no process could be started: " + proc.Cause(err).Error())
 		return read(request, ctx, each)
