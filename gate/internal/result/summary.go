@@ -22,7 +22,7 @@ type Summary struct {
 	Recorded Side   `json:"recorded"`
 	// StepTime is that of the typical step on the GPU, from its first operation to that of the next, the geometric mean
 	// of the runs but outliers, as in a comparison; Period that of the mean step where it is known.
-	StepTime Number `json:"step_time"`
+	StepTime Number `json:"step_time,omitempty"`
 	Period   Number `json:"period"`
 	// Parts are who owns the step, the largest first; none where that is not known. They add up to Period.
 	Parts []SummaryPart `json:"parts,omitempty"`

@@ -77,8 +77,8 @@ func Pairs(t Sides) []Pair {
 }
 
 // SameNames gives the kernels of sessions, oldest first, the names that those which took their place have in the last
-// one: from session to session a single kernel in place of a single one, launched as often. An accepted session holds a
-// part of its kernels, and is no place to tell a name.
+// one: from session to session a single kernel in place of a single one, launched as often, unless a rule limits the
+// drift of the old name alone. An accepted session holds a part of its kernels, and is no place to tell a name.
 func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Session {
 	out, later := slices.Clone(sessions), len(sessions)-1
 	for i := len(out) - 2; i >= 0; i-- {
@@ -94,7 +94,11 @@ func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Se
 		names := map[measure.Subject]measure.Subject{}
 		for _, p := range Pairs(t) {
 			old, new := p.summed[0], p.summed[1]
-			if len(old) == 1 && len(new) == 1 && t.Base.Typical(old[0], measure.Launches.Name) ==
+			if len(old) != 1 || len(new) != 1 {
+				continue
+			}
+			was, is := policy.Limit(old[0], t.Time), policy.Limit(new[0], t.Time)
+			if (was.Drift == nil || was.Rule == is.Rule) && t.Base.Typical(old[0], measure.Launches.Name) ==
 				t.Head.Typical(new[0], measure.Launches.Name) {
 				names[old[0]] = new[0]
 			}

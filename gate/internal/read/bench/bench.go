@@ -353,13 +353,8 @@ func runsByName(names []string, loads []int) []int {
 		}
 		members[member], runs[i] = 1, numbers[run]
 	}
-	alone := 0
-	for run := range numbers {
-		if members[run] == 1 {
-			alone++
-		}
-	}
-	if 2*alone >= len(names) {
+	alone := func(run string) int { return result.Either(members[run] == 1, 1, 0) }
+	if 2*measure.Sum(slices.Collect(maps.Keys(numbers)), alone) >= len(names) {
 		return nil
 	}
 	return runs
