@@ -224,7 +224,7 @@ func ignoredBy(ctx context.Context, file string) string {
 
 // commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it.
 func commit(ctx context.Context) (string, error) {
-	id, changed, err := git.Head(ctx, "", DefaultRoot)
+	id, changed, err := git.Head(ctx, DefaultRoot)
 	switch {
 	case errors.Is(err, git.ErrForeign):
 		return "", err

@@ -25,6 +25,9 @@ import (
 // limit is how long a question to git may take.
 var limit = 10 * time.Second
 
+// hashLimit is how long git may take to hash all files of a checkout.
+const hashLimit = 2 * time.Minute
+
 const maxOutput = 64 << 20
 
 // ErrForeign is the error for a repository of another user, which git refuses to read.
@@ -78,6 +81,10 @@ func CommitOf(revision string) []string {
 
 // answer runs a question; cmd is made again with a time limit.
 func answer(ctx context.Context, question *exec.Cmd) (string, error) {
+	return within(ctx, question, limit)
+}
+
+func within(ctx context.Context, question *exec.Cmd, limit time.Duration) (string, error) {
 	if hung.Load() {
 		return "", errors.New("git: did not answer before")
 	}

@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, changed, err := Head(ctx, "", ".nsgate")
+	id, changed, err := Head(ctx, ".nsgate")
 	if err != nil || len(id) != 40 || changed {
 		t.Errorf("%q, changed %v, %v", id, changed, err)
 	}
@@ -94,7 +94,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("log %q, %v", log, err)
 	}
 	write(t, ".nsgate/k/s.csv", "two\nthree\n")
-	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || changed {
+	if _, changed, err := Head(ctx, ".nsgate"); err != nil || changed {
 		t.Errorf("a baseline changed: %v, %v", changed, err)
 	}
 	repository, err := Open(ctx, dir)
@@ -107,7 +107,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	write(t, "a.txt", "ONE\n")
-	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || !changed {
+	if _, changed, err := Head(ctx, ".nsgate"); err != nil || !changed {
 		t.Errorf("a file changed: %v, %v", changed, err)
 	}
 	hunks, err := repository.Hunks(ctx, id)
@@ -198,7 +198,7 @@ func TestHeadStaged(t *testing.T) {
 	dir := hostile(t)
 	shell(t, dir, `echo 2 >b.txt && git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false \
 		-c core.hooksPath=/dev/null add b.txt`)
-	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || !changed {
+	if _, changed, err := Head(t.Context(), ".nsgate"); err != nil || !changed {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 }
@@ -213,11 +213,11 @@ func TestHeadLFS(t *testing.T) {
 	shell(t, dir, `sum=$(printf 'large\n' | sha256sum | cut -c1-64) && sed -i "s/sha256:.*/sha256:$sum/" a.txt
 		git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false -c core.hooksPath=/dev/null commit -q -a -m lfs`)
 	write(t, "a.txt", text)
-	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || changed {
+	if _, changed, err := Head(t.Context(), ".nsgate"); err != nil || changed {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 	write(t, "a.txt", "other\n")
-	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || !changed {
+	if _, changed, err := Head(t.Context(), ".nsgate"); err != nil || !changed {
 		t.Errorf("of other contents: changed %v, %v", changed, err)
 	}
 }
@@ -239,7 +239,7 @@ func TestForeign(t *testing.T) {
 	}{{"", "", true}, {"GITHUB_WORKSPACE", filepath.Dir(dir), true}, {"GITHUB_WORKSPACE", dir, false}} {
 		t.Setenv("GITHUB_ACTIONS", "true")
 		t.Setenv("GITHUB_WORKSPACE", c.value)
-		_, _, err := Head(t.Context(), "", ".nsgate")
+		_, _, err := Head(t.Context(), ".nsgate")
 		if errors.Is(err, ErrForeign) != c.foreign || !c.foreign && err != nil {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}

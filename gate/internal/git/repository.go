@@ -65,15 +65,21 @@ func (r Repository) Genuine(ctx context.Context, commit string, files ...string)
 			names = append(names, e.id)
 		}
 	}
-	stored, failed := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
-	texts := map[string]string{}
+	texts, failed := r.genuine(ctx, names)
+	return texts, cmp.Or(err, failed)
+}
+
+// genuine reads objects by their hashes.
+func (r Repository) genuine(ctx context.Context, names []string) (texts map[string]string, err error) {
+	stored, err := objects(ctx, r.command(ctx, "cat-file", "--batch"), names)
+	texts = map[string]string{}
 	for i, o := range stored {
 		texts[o.id] = o.text
-		if (o.kind == "commit") != (i == 0) || idOf(o) != o.id {
+		if (o.kind == "commit") != strings.HasSuffix(names[i], "^{commit}") || idOf(o) != o.id {
 			return nil, fmt.Errorf("git: %s %s is not the object of that name", o.kind, names[i])
 		}
 	}
-	return texts, cmp.Or(err, failed)
+	return texts, err
 }
 
 // mergeBase copies the history of two commits, whose names git index-pack computes anew, and asks the copy.
@@ -85,19 +91,23 @@ git "--git-dir=$dir" merge-base "$a" "$b"`
 
 // MergeBase is the commit where two others part, by full names; an error where an object is not what its name says.
 func (r Repository) MergeBase(ctx context.Context, a, b string) (base string, err error) {
-	format := "sha1"
-	if len(a) > 2*sha1.Size {
-		format = "sha256"
-	}
 	err = proc.InPrivate(func(dir string) error {
 		git := r.command(ctx)
-		args := slices.Concat([]string{"-ec", mergeBase, "sh", dir, format, a, b}, git.Args)
+		args := slices.Concat([]string{"-ec", mergeBase, "sh", dir, formatOf(a), a, b}, git.Args)
 		cmd := exec.CommandContext(ctx, "sh", args...)
 		cmd.Dir, cmd.Env = git.Dir, git.Env
 		base, err = answer(ctx, cmd)
 		return err
 	})
 	return base, err
+}
+
+// formatOf is the kind of hash that names an object.
+func formatOf(id string) string {
+	if len(id) > 2*sha1.Size {
+		return "sha256"
+	}
+	return "sha1"
 }
 
 // entry is an entry of a tree.

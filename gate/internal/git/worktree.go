@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,107 +21,192 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below
-// directories of the name except. No filter is run to find out: a file behind a filter other than that of Git LFS
-// counts as changed where size and time do not tell.
-func Head(ctx context.Context, dir, except string) (commit string, changed bool, err error) {
-	commit, err = Output(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+// Head is the commit that is checked out here, and whether tracked files differ from it, apart from those below
+// directories of the name except. In CI, where a build can write the index, each file is hashed.
+func Head(ctx context.Context, except string) (commit string, changed bool, err error) {
+	r, err := Open(ctx, Top(""))
+	if err != nil {
+		return "", false, err
+	}
+	commit, err = r.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return "", false, err
 	}
 	if len(commit) < 40 || strings.Trim(commit, "0123456789abcdef") != "" {
 		return "", false, errors.New("git: HEAD is no commit")
 	}
-	excepted := func(name string) bool { return strings.Contains("/"+name, "/"+except+"/") }
-	staged, err := Output(ctx, dir, "diff-index", "--cached", "--name-only", "-z", "HEAD")
-	if err != nil {
-		return commit, true, err
+	believed := os.Getenv("CI") == ""
+	for _, ci := range checkouts {
+		believed = believed && os.Getenv(ci.running) == ""
 	}
-	for name := range strings.SplitSeq(staged, "\x00") {
-		if name != "" && !excepted(name) {
-			return commit, true, nil
-		}
-	}
-	disable, err := noFilters(func(args ...string) (string, error) { return Output(ctx, dir, args...) })
-	if err != nil {
-		return commit, false, err
-	}
-	rows, err := Output(ctx, dir, append(slices.Clip(disable), "diff-files", "-z", "--ignore-submodules=dirty")...)
-	if err != nil {
-		return commit, false, err
-	}
-	changed, err = differ(ctx, Top(dir), rows, disable, excepted)
-	return commit, changed, err
-}
-
-// differ reports whether a file of some rows of git diff-files that is not excepted differs from its index entry: rows
-// are files that were written later. A checkout that was copied has a row for every file: one process hashes all.
-func differ(ctx context.Context, top, rows string, disable []string, excepted func(name string) bool) (bool, error) {
-	var names, ids []string
-	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
-	for i := 0; i+1 < len(cells); i += 2 {
-		entry, name := strings.Fields(cells[i]), cells[i+1]
-		if excepted(name) {
-			continue
-		}
-		if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") ||
-			strings.ContainsAny(name, "\n\"") {
-			return true, nil
-		}
-		names, ids = append(names, name), append(ids, entry[2])
-	}
-	if len(names) == 0 {
-		return false, nil
-	}
-	cmd := Command(ctx, top, slices.Concat(disable, []string{"hash-object", "--stdin-paths"})...)
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	out, err := answer(ctx, cmd)
-	if err != nil {
-		return false, err
-	}
-	for i, id := range strings.Split(out, "\n") {
-		if i < len(ids) && id != ids[i] && !stored(ctx, top, disable, ids[i], names[i]) {
-			return true, nil
-		}
-	}
-	return false, nil
+	name, err := r.unlike(ctx, commit, &index{believed: believed}, func(name string) bool {
+		return strings.Contains("/"+name, "/"+except+"/")
+	})
+	return commit, name != "", err
 }
 
 // Intact is an error that names a tracked file of another checkout of the repository around top that differs from a
-// commit. Index, configuration and objects of that checkout have no say; a submodule counts by its commit.
+// commit. Index, configuration and objects of that checkout have no say.
 func Intact(ctx context.Context, top, checkout, commit string) error {
 	r, err := Open(ctx, top)
 	if err != nil {
 		return err
 	}
 	r.Top = checkout
-	ask := func(args ...string) (string, error) { return r.Output(ctx, args...) }
-	disable, err := noFilters(ask)
-	if err != nil {
-		return err
+	name, err := r.unlike(ctx, commit, nil, func(string) bool { return false })
+	if name != "" {
+		return fmt.Errorf("tracked files differ from commit %s, such as %q", commit[:12], name)
 	}
-	disable = append(disable, "--git-dir="+r.dir, "--work-tree="+checkout)
-	return proc.InPrivate(func(dir string) error {
-		in := func(args ...string) (string, error) {
-			all := slices.Concat(disable, []string{"-c", "core.sparseCheckout=false"}, args)
-			return r.with(ctx, "GIT_INDEX_FILE="+filepath.Join(dir, "index"), all...)
+	return err
+}
+
+// index is what git's index says of the files of a checkout, by names.
+type index struct {
+	believed bool              // it tells which files differ, unless it marks some
+	changed  map[string]bool   // by size and time
+	marked   map[string]string // their size and time do not count: S of skip-worktree, or another tag of ls-files -v
+}
+
+// read asks for the index, with no setting of the repository for times and sizes, and for a file that differs from a
+// commit there, "" for none.
+func (x *index) read(ctx context.Context, r Repository, commit string, excepted func(string) bool) (string, error) {
+	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
+	if err != nil {
+		return "", err
+	}
+	ask := func(args ...string) (names []string) {
+		out, failed := r.Output(ctx, slices.Concat(disable, args)...)
+		err = cmp.Or(err, failed)
+		return strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
+	}
+	staged := ask("diff-index", "--cached", "--name-only", "-z", commit)
+	changed := ask("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.ignoreStat=false", "-c",
+		"core.symlinks=true", "diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
+	x.changed, x.marked = map[string]bool{}, map[string]string{}
+	for _, name := range slices.DeleteFunc(changed, excepted) {
+		x.changed[name] = true
+	}
+	for _, row := range ask("ls-files", "-v", "-z") { // TAG NAME
+		if tag, name, _ := strings.Cut(row, " "); tag != "H" {
+			x.marked[name] = tag
 		}
-		if _, err := in("read-tree", commit); err != nil {
+	}
+	return strings.Join(slices.DeleteFunc(staged, excepted), ", "), err
+}
+
+// unlike is a tracked file that differs from a commit, but for line ends and Git LFS, "" for none. x is the index, nil
+// where it has no say; a file behind another filter, which is not run, is as x says.
+func (r Repository) unlike(ctx context.Context, commit string, x *index, excepted func(string) bool) (string, error) {
+	entries, err := r.tree(ctx, commit)
+	if err != nil {
+		return "", err
+	}
+	if x != nil {
+		if name, err := x.read(ctx, r, commit, excepted); err != nil || name != "" {
+			return name, err
+		}
+	}
+	if x == nil || !x.believed || len(x.changed)+len(x.marked) > 0 {
+		if name, err := r.hashed(ctx, commit, entries, x, excepted); err != nil || name != "" {
+			return name, err
+		}
+	}
+	for name, e := range entries {
+		at := filepath.Join(r.Top, name)
+		switch inside, _ := os.ReadDir(at); {
+		case e.kind != "commit" || excepted(name) || len(inside) == 0:
+		case Top(at) != at:
+			return name, nil
+		default:
+			in, err := Open(ctx, at)
+			head, failed := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+			if err = cmp.Or(err, failed); err != nil || head != e.id {
+				return name, err
+			}
+			var below *index
+			if x != nil {
+				below = &index{believed: x.believed}
+			}
+			if file, err := in.unlike(ctx, e.id, below, excepted); err != nil || file != "" {
+				return path.Join(name, file), err
+			}
+		}
+	}
+	return "", nil
+}
+
+// hashed is [Repository.unlike] by hashes, in a repository of its own: no setting, filter, attribute, index or forged
+// object of the one here has a say.
+func (r Repository) hashed(ctx context.Context, commit string, entries map[string]entry, x *index,
+	excepted func(string) bool) (name string, err error) {
+	dirs, names := []string{"."}, []string{commit + "^{commit}", commit + "^{tree}"}
+	for name, e := range entries {
+		if e.kind == "tree" {
+			dirs, names = append(dirs, name), append(names, e.id)
+		}
+	}
+	if _, err := r.genuine(ctx, names); err != nil {
+		return "", err
+	}
+	for _, dir := range dirs { // attributes count from here on
+		name := path.Join(dir, ".gitattributes")
+		if _, err := os.Lstat(filepath.Join(r.Top, name)); err == nil && entries[name].kind == "" {
+			return name, nil
+		}
+	}
+	objects, err := r.Output(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return "", err
+	}
+	return name, proc.InPrivate(func(dir string) error {
+		in := func(stdin string, args ...string) (out string, err error) {
+			cmd := Command(ctx, r.Top, slices.Concat([]string{"--git-dir=" + dir, "--work-tree=" + r.Top, "-c",
+				"core.autocrlf=input", "-c", "core.safecrlf=false"}, args)...)
+			cmd.Stdin = strings.NewReader(stdin)
+			cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG") }),
+				"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "HOME="+os.DevNull,
+				"XDG_CONFIG_HOME="+os.DevNull, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+			return within(ctx, cmd, hashLimit)
+		}
+		_, err := in("", "init", "--quiet", "--template=", "--object-format="+formatOf(commit))
+		_, failed := in("", "read-tree", commit)
+		if err = cmp.Or(err, failed); err != nil {
 			return err
 		}
-		in("update-index", "-q", "--refresh", "--ignore-submodules") // fails where files differ
-		rows, err := in("diff-files", "-z", "--ignore-submodules=dirty")
+		in("", "update-index", "-q", "--refresh", "--ignore-submodules") // fails where files differ
+		rows, err := in("", "diff-files", "-z", "--ignore-submodules=all")
 		if err != nil {
 			return err
 		}
-		changed, err := differ(ctx, r.Top, rows, disable, func(string) bool { return false })
-		_, name, _ := strings.Cut(rows, "\x00")
-		if changed {
-			name, _, _ = strings.Cut(name, "\x00")
-			return fmt.Errorf("tracked files differ from commit %s, such as %q", commit[:12], name)
+		cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
+		for i := 0; i+1 < len(cells) && name == ""; i += 2 {
+			if file := cells[i+1]; !excepted(file) && !r.explained(ctx, strings.Fields(cells[i]), file, x, in) {
+				name = file
+			}
 		}
-		return err
+		return nil
 	})
+}
+
+// explained reports whether a row of git diff-files is that of a file which a sparse checkout leaves out, which Git LFS
+// keeps, or which lies behind another filter and is unchanged by the index.
+func (r Repository) explained(ctx context.Context, row []string, file string, x *index,
+	in func(stdin string, args ...string) (string, error)) bool {
+	switch {
+	case len(row) != 5:
+		return false
+	case row[4] == "D":
+		return x != nil && x.marked[file] == "S"
+	case row[4] != "M" || row[0] != ":"+row[1] || !strings.HasPrefix(row[1], "100"):
+		return false
+	case r.stored(ctx, row[2], file):
+		return true
+	case x == nil || x.changed[file] || x.marked[file] != "":
+		return false
+	}
+	said, err := in(file+"\x00", "check-attr", "-z", "--stdin", "filter") // NAME filter VALUE
+	cells := strings.Split(said, "\x00")
+	return err == nil && len(cells) > 2 && !slices.Contains([]string{"unspecified", "unset", "set"}, cells[2])
 }
 
 var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
@@ -155,9 +241,9 @@ var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?` +
 	`oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
 
 // stored reports whether an object is a Git LFS pointer that stands for a file.
-func stored(ctx context.Context, top string, options []string, id, name string) bool {
-	all, err := objects(ctx, Command(ctx, top, append(slices.Clip(options), "cat-file", "--batch")...), []string{id})
-	return err == nil && pointsTo(all[0].text, filepath.Join(top, filepath.FromSlash(name)))
+func (r Repository) stored(ctx context.Context, id, name string) bool {
+	texts, err := r.genuine(ctx, []string{id})
+	return err == nil && pointsTo(texts[id], filepath.Join(r.Top, filepath.FromSlash(name)))
 }
 
 // pointsTo reports whether a text is a Git LFS pointer that stands for a file.
