@@ -114,7 +114,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("another action: %s", line)
 		}
 	}
-	if strings.Count(runs, "    - name:") != strings.Count(runs, "shell: bash")+strings.Count(runs, "      uses:") {
+	if strings.Count(runs, "    - name:") != strings.Count(runs, "shell: bash")+strings.Count(runs, "shell: nsgate-bash ")+strings.Count(runs, "      uses:") {
 		t.Error("a step without a shell")
 	}
 }

@@ -73,7 +73,8 @@ func TestInstall(t *testing.T) {
 			}
 			cmd.Env = []string{"PATH=" + path, "INSTALL_MODE=" + tt.mode, "ACTION_REF=" + tt.ref,
 				"ACTION_REPOSITORY=nsgate/nsgate", "GITHUB_SERVER_URL=file://" + dir + "/server", "RUNNER_OS=Linux",
-				"RUNNER_ARCH=X64", "RUNNER_TEMP=" + dir + "/temp", "GITHUB_PATH=" + dir + "/path"}
+				"RUNNER_ARCH=X64", "RUNNER_TEMP=" + dir + "/temp", "GITHUB_PATH=" + dir + "/path",
+				"GITHUB_OUTPUT=" + dir + "/output", "LD_LIBRARY_PATH=/a\nLD_PRELOAD=b", "LOCPATH=/l"}
 			if version, ok := strings.CutPrefix(tt.name, "version "); ok {
 				cmd.Env = append(cmd.Env, "INSTALL_VERSION="+version)
 			}
@@ -85,9 +86,14 @@ func TestInstall(t *testing.T) {
 				t.Errorf("printed %q, want %q and not %q", out, tt.says, tt.not)
 			}
 			added, _ := os.ReadFile(filepath.Join(dir, "path"))
-			if want := tt.code == 0 &&
-				tt.mode != "none"; want != (strings.TrimSpace(string(added)) == dir+"/temp/nsgate-bin") {
+			if want := tt.code == 0; want != (strings.TrimSpace(string(added)) == dir+"/temp/nsgate-bin") {
 				t.Errorf("the PATH gets %q", added)
+			}
+			output, _ := os.ReadFile(filepath.Join(dir, "output"))
+			shell, _ := os.Readlink(filepath.Join(dir, "temp/nsgate-bin/nsgate-bash"))
+			if want := "loader<<end of nsgate-loader\nLD_LIBRARY_PATH=/aLD_PRELOAD=b\nLOCPATH=/l\n" +
+				"end of nsgate-loader\n"; tt.code == 0 && (string(output) != want || shell != "/bin/bash") {
+				t.Errorf("outputs %q, shell %q", output, shell)
 			}
 		})
 	}

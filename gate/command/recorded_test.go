@@ -135,16 +135,12 @@ func (w *workflow) run(program string) (log string, ok bool) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	job, outputs, measuring := map[string]string{"PROGRAM": program}, "", false
+	job, outputs, loader := map[string]string{"PROGRAM": program}, "", ""
 	for name, value := range w.set {
 		job[name] = value
 	}
 	for i, step := range action.Runs.Steps {
-		measuring = measuring || step.ID == "gate"
-		if !measuring || step.Run == "" {
-			continue
-		}
-		if step.If != "" && !strings.Contains(outputs, "recorded=true") {
+		if step.ID != "install" && step.ID != "gate" {
 			continue
 		}
 		env := map[string]string{}
@@ -162,6 +158,10 @@ func (w *workflow) run(program string) (log string, ok bool) {
 				env[name] = w.token
 			case value == "${{ github.event.repository.default_branch }}":
 				env[name] = "main"
+			case value == "${{ steps.install.outputs.loader }}":
+				env[name] = loader
+			case name == "INSTALL_MODE":
+				env[name] = "none"
 			case m != nil:
 				env[name] = w.inputs[m[1]]
 			default:
@@ -176,7 +176,8 @@ func (w *workflow) run(program string) (log string, ok bool) {
 		if step.Shell == "bash" {
 			step.Shell = "bash --noprofile --norc -eo pipefail {0}"
 		}
-		cmd := exec.Command("/usr/bin/env", strings.Fields(strings.ReplaceAll(step.Shell, "{0}", shell))...)
+		words := strings.Fields(strings.ReplaceAll(step.Shell, "{0}", shell))
+		cmd := exec.Command(w.shell(`PATH='`+env["PATH"]+`' command -v `+words[0]), words[1:]...)
 		cmd.Dir = w.repo
 		for name, value := range env {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -191,6 +192,9 @@ func (w *workflow) run(program string) (log string, ok bool) {
 			return string(text)
 		}
 		outputs += read("OUTPUT")
+		if _, rest, ok := strings.Cut(outputs, "loader<<end of nsgate-loader\n"); ok && step.ID == "install" {
+			loader, _, _ = strings.Cut(rest, "\nend of nsgate-loader\n")
+		}
 		for line := range strings.Lines(read("PATH")) {
 			job["PATH"] = strings.TrimSpace(line) + ":" + job["PATH"]
 		}
@@ -217,7 +221,7 @@ func (w *workflow) kept(log string, files ...string) {
 	if w.requests != "" {
 		w.t.Errorf("another server got %s", w.requests)
 	}
-	if left := w.shell("ls -d temp/nsgate-* 2>/dev/null || :"); left != "" {
+	if left := w.shell("ls -d temp/nsgate-* 2>/dev/null | grep -vx temp/nsgate-bin || :"); left != "" {
 		w.t.Errorf("%s is left", left)
 	}
 	at := "git -C server/team/app "
@@ -543,6 +547,53 @@ func TestRecordedAfterSteps(t *testing.T) {
 				t.Errorf("a file outside of the checkout was written: %s", text)
 			}
 		})
+	}
+}
+
+// TestTokenAfterSteps: a shell in a directory that an earlier step added to the path, and libraries that it named, do
+// not meet the token, whatever the step does with it.
+func TestTokenAfterSteps(t *testing.T) {
+	t.Parallel()
+	library := filepath.Join(t.TempDir(), "library.so")
+	build := exec.Command("cc", "-shared", "-fPIC", "-x", "c", "-o", library, "-")
+	build.Stdin = strings.NewReader(`#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		extern char **environ;
+		unsigned la_version(unsigned v) { return v; }
+		__attribute__((constructor)) static void look(void) {
+			FILE *f = fopen(getenv("LEAKED"), "a");
+			for (char **e = environ; *e && f; e++) if (strstr(*e, "xTOKENx")) fprintf(f, "%s\n", *e);
+			if (f) fclose(f);
+		}`)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("no C compiler: %s", out)
+	}
+	for _, variable := range []string{"PATH", "LD_PRELOAD", "LD_AUDIT"} {
+		for record, comment := range map[string]string{"true": "", "main": "", "": "true"} {
+			t.Run(variable+record, func(t *testing.T) {
+				t.Parallel()
+				w := newWorkflow(t)
+				w.script("first/bash", `/usr/bin/env | /usr/bin/grep xTOKENx >>"$LEAKED"; exec "/usr/bin/${0##*/}" "$@"`)
+				w.shell("for name in sh env git base64 dash rm; do cp first/bash first/$name; done")
+				w.inputs["record"], w.inputs["comment"] = record, comment
+				w.set["LEAKED"] = filepath.Join(w.dir, "leaked")
+				if variable == "PATH" {
+					w.set["PATH"] = filepath.Join(w.dir, "first") + ":" + w.set["PATH"]
+				} else {
+					w.set[variable] = library
+				}
+				log, ok := w.run("")
+				if !ok {
+					t.Error(log)
+				}
+				if record == "" {
+					w.kept(log)
+				} else {
+					w.kept(log, newFile)
+				}
+			})
+		}
 	}
 }
 

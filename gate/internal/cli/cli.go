@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,11 +26,23 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
+// loader is the variable with those in loaded that the programs which nsgate runs have. The step of the action that holds
+// the token starts without them: libraries that they name enter every program but a static one.
+const loader = "NSGATE_LOADER"
+
+var loaded = []string{"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GCONV_PATH", "LOCPATH"}
+
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {
 	if len(args) > 0 && args[0] == run.RunnerArg { // a child of this program: the runner below the profiler, the guard
 		return run.RunnerMain(args[1:])
 	}
+	for line := range strings.Lines(os.Getenv(loader)) {
+		if name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "="); slices.Contains(loaded, name) {
+			os.Setenv(name, value)
+		}
+	}
+	os.Unsetenv(loader)
 	input.BoundMemory()
 	form := terminal.Form{ASCII: ascii(os.Getenv)}
 	e := &env{Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
