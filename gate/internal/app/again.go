@@ -42,6 +42,9 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 
 // Again judges a saved report again under a policy, by the baseline as it was then; an error where that is gone.
 func Again(ctx context.Context, said *result.Report, policy *thresholds.Resolved) (*result.Report, error) {
+	if err := said.HeadSessions.Check(); err != nil {
+		return nil, fmt.Errorf("the report is damaged: %w; check again", err)
+	}
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)
 		return cmp.Or(b.Restore(said.Basis.Files, said.Basis.Anchor), b.ReadSinceAnchor())
@@ -115,6 +118,9 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	said := a.Judgement
 	if len(said.HeadSessions) == 0 {
 		return a, errors.New("the report holds no measured sessions; check again, or name another report")
+	}
+	if err := said.HeadSessions.Check(); err != nil {
+		return a, fmt.Errorf("the report is damaged: %w; check again, or name another report", err)
 	}
 	dir, err := a.Dir()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -266,20 +267,28 @@ func fresh(s model.Session) baseline.Entry {
 	return baseline.Entry{Session: s}
 }
 
-// Keep makes what a report measured the local baseline of a name, by workload and GPU, and counts the workloads.
+// Keep makes what a report measured the local baseline of a name, by workload and GPU, and counts the workloads. That of
+// before stays until the new one is whole.
 func Keep(name string, r *result.Report) (kept int, err error) {
 	root, err := KeptRoot(name)
+	staged := filepath.Dir(root) + ".new"
 	for _, w := range r.Each() {
 		if err != nil || len(w.HeadSessions) == 0 {
 			continue
 		}
-		dir := baseline.Dir(root, cmp.Or(w.Workload, "default"), w.HeadSessions[len(w.HeadSessions)-1].GPU)
-		if err = os.RemoveAll(dir); err == nil {
-			_, err = baseline.Add(dir, func(*baseline.Baseline) ([]baseline.Entry, error) {
+		workload, gpu := cmp.Or(w.Workload, "default"), w.HeadSessions[len(w.HeadSessions)-1].GPU
+		from, to := baseline.Dir(staged, workload, gpu), baseline.Dir(root, workload, gpu)
+		err = os.RemoveAll(staged)
+		if err == nil {
+			_, err = baseline.Add(from, func(*baseline.Baseline) ([]baseline.Entry, error) {
 				return measure.Map(w.HeadSessions, fresh), nil
 			})
+		}
+		if err == nil {
+			err = cmp.Or(os.MkdirAll(filepath.Dir(to), 0o755), output.Exchange(from, to))
 			kept++
 		}
+		os.RemoveAll(staged) // with the one of before
 	}
 	return kept, err
 }

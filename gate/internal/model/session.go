@@ -376,6 +376,24 @@ func (l *SessionList) UnmarshalJSON(text []byte) error {
 	return cmp.Or(err, json.Unmarshal(list, (*[]Session)(l)))
 }
 
+// Check names the first session of a file from elsewhere that lacks what each measurement has: [Session.Check],
+// [Session.CheckSums] and a value.
+func (l SessionList) Check() error {
+	for i := range l {
+		err := l[i].Check()
+		if err == nil {
+			err = l[i].CheckSums()
+		}
+		if err == nil && len(l[i].Series) == 0 {
+			err = errors.New("it holds no value")
+		}
+		if err != nil {
+			return fmt.Errorf("session %d of the head: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
 // Unprofiled is a run without a profiler.
 type Unprofiled struct {
 	Start time.Time

@@ -21,3 +21,7 @@ func link(f *os.File, name string) error {
 	open := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	return unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
+
+func exchange(from, to string) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE)
+}

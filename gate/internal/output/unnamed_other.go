@@ -10,3 +10,5 @@ import (
 func unnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func link(*os.File, string) error { return errors.ErrUnsupported }
+
+func exchange(string, string) error { return errors.ErrUnsupported }

@@ -257,16 +257,9 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 			return model.Refuse(model.NoMeasurement, "save one of a check or compare that measured something",
 				"%s: the report holds no measurement", files[0])
 		}
-		for i := range r.HeadSessions {
-			s := &r.HeadSessions[i]
-			err := s.Check()
-			if err == nil {
-				err = s.CheckSums()
-			}
-			if err != nil {
-				return model.Refuse(model.BadSession, "measure again, or save the report again where it was made",
-					"%s: session %d of the head: %v", files[0], i+1, err)
-			}
+		if err := r.HeadSessions.Check(); err != nil {
+			return model.Refuse(model.BadSession, "measure again, or save the report again where it was made",
+				"%s: %v", files[0], err)
 		}
 		to.Finished = append(to.Finished, r.HeadSessions...)
 		return nil
