@@ -193,7 +193,7 @@ func (w *workflow) run(program string) (log string, ok bool) {
 		}
 		outputs += read("OUTPUT")
 		if _, rest, ok := strings.Cut(outputs, "loader<<end of nsgate-loader\n"); ok && step.ID == "install" {
-			loader, _, _ = strings.Cut(rest, "\nend of nsgate-loader\n")
+			loader, _, _ = strings.Cut(rest, "end of nsgate-loader\n")
 		}
 		for line := range strings.Lines(read("PATH")) {
 			job["PATH"] = strings.TrimSpace(line) + ":" + job["PATH"]
@@ -594,6 +594,19 @@ func TestTokenAfterSteps(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestGateMeasures: no variable that an earlier step left has a gate pass that measures nothing.
+func TestGateMeasures(t *testing.T) {
+	t.Parallel()
+	w := newWorkflow(t)
+	w.script("bin/nsgate", `/usr/bin/env | /usr/bin/grep '^NSGATE_[A-Z_]*=.' || echo none`)
+	w.inputs["record"] = ""
+	w.set["NSGATE_DRY_RUN"], w.set["NSGATE_NO_GPU"] = "true", "skip"
+	w.inputs["patch"] = ""
+	if log, _ := w.run(""); !strings.HasSuffix(log, "\nnone\n") {
+		t.Errorf("nsgate gets %s", log)
 	}
 }
 
