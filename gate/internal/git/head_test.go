@@ -3,6 +3,7 @@
 package git
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -94,4 +95,26 @@ func hiddenScripts() map[string]string {
 		}
 	}
 	return out
+}
+
+// TestHeadForeign: a checkout of a CI job that belongs to another user is read with its submodules.
+func TestHeadForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	made := t.TempDir()
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(made, "config"))
+	t.Setenv("GIT_CONFIG_COUNT", "0")
+	shell(t, made, `printf '[user]\nname = a\nemail = a@b\n[protocol "file"]\nallow = always\n' >config
+		git init -q other; echo 1 >other/s; git -C other add .; git -C other commit -q -m base
+		git init -q top; cd top; git submodule --quiet add ../other sub; git commit -q -m base; chown -R 65534:65534 .`)
+	t.Chdir(filepath.Join(made, "top"))
+	t.Setenv("GITHUB_ACTIONS", "true")
+	t.Setenv("GITHUB_WORKSPACE", filepath.Join(made, "top"))
+	for _, want := range []bool{false, true} {
+		if _, changed, err := Head(t.Context(), ".nsgate"); err != nil || changed != want {
+			t.Errorf("changed %v, %v", changed, err)
+		}
+		write(t, "sub/s", "2\n")
+	}
 }

@@ -29,11 +29,8 @@ func Head(ctx context.Context, except string) (commit string, changed bool, err 
 		return "", false, err
 	}
 	commit, err = r.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	if err != nil {
-		return "", false, err
-	}
-	if len(commit) < 40 || strings.Trim(commit, "0123456789abcdef") != "" {
-		return "", false, errors.New("git: HEAD is no commit")
+	if err != nil || len(commit) < 40 || strings.Trim(commit, "0123456789abcdef") != "" {
+		return "", false, cmp.Or(err, errors.New("git: HEAD is no commit"))
 	}
 	believed := os.Getenv("CI") == ""
 	for _, ci := range checkouts {
@@ -79,7 +76,7 @@ func (x *index) read(ctx context.Context, r Repository, commit string, excepted 
 		err = cmp.Or(err, failed)
 		return strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
 	}
-	staged := ask("diff-index", "--cached", "--name-only", "-z", commit)
+	staged := slices.DeleteFunc(ask("diff-index", "--cached", "--name-only", "-z", commit), excepted)
 	changed := ask("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.ignoreStat=false", "-c",
 		"core.symlinks=true", "diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
 	x.changed, x.marked = map[string]bool{}, map[string]string{}
@@ -91,20 +88,19 @@ func (x *index) read(ctx context.Context, r Repository, commit string, excepted 
 			x.marked[name] = tag
 		}
 	}
-	return strings.Join(slices.DeleteFunc(staged, excepted), ", "), err
+	return strings.Join(staged, ", "), err
 }
 
 // unlike is a tracked file that differs from a commit, but for line ends and Git LFS, "" for none. x is the index, nil
 // where it has no say; a file behind another filter, which is not run, is as x says.
 func (r Repository) unlike(ctx context.Context, commit string, x *index, excepted func(string) bool) (string, error) {
 	entries, err := r.tree(ctx, commit)
-	if err != nil {
-		return "", err
+	name := ""
+	if err == nil && x != nil {
+		name, err = x.read(ctx, r, commit, excepted)
 	}
-	if x != nil {
-		if name, err := x.read(ctx, r, commit, excepted); err != nil || name != "" {
-			return name, err
-		}
+	if err != nil || name != "" {
+		return name, err
 	}
 	if x == nil || !x.believed || len(x.changed)+len(x.marked) > 0 {
 		if name, err := r.hashed(ctx, commit, entries, x, excepted); err != nil || name != "" {
@@ -118,16 +114,12 @@ func (r Repository) unlike(ctx context.Context, commit string, x *index, excepte
 		case Top(at) != at:
 			return name, nil
 		default:
-			in, err := Open(ctx, at)
-			head, failed := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-			if err = cmp.Or(err, failed); err != nil || head != e.id {
+			in := Repository{at, filepath.Join(at, ".git")} // of the owner of the checkout
+			head, err := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+			if err != nil || head != e.id {
 				return name, err
 			}
-			var below *index
-			if x != nil {
-				below = &index{believed: x.believed}
-			}
-			if file, err := in.unlike(ctx, e.id, below, excepted); err != nil || file != "" {
+			if file, err := in.unlike(ctx, e.id, x, excepted); err != nil || file != "" {
 				return path.Join(name, file), err
 			}
 		}
@@ -158,7 +150,7 @@ func (r Repository) hashed(ctx context.Context, commit string, entries map[strin
 	if err != nil {
 		return "", err
 	}
-	return name, proc.InPrivate(func(dir string) error {
+	err = proc.InPrivate(func(dir string) error {
 		in := func(stdin string, args ...string) (out string, err error) {
 			cmd := Command(ctx, r.Top, slices.Concat([]string{"--git-dir=" + dir, "--work-tree=" + r.Top, "-c",
 				"core.autocrlf=input", "-c", "core.safecrlf=false"}, args)...)
@@ -186,6 +178,7 @@ func (r Repository) hashed(ctx context.Context, commit string, entries map[strin
 		}
 		return nil
 	})
+	return name, err
 }
 
 // explained reports whether a row of git diff-files is that of a file which a sparse checkout leaves out, which Git LFS

@@ -107,16 +107,6 @@ func New(name string) (*os.File, error) {
 // Log opens a file of a private directory for lines that several processes append and read.
 func Log(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0) }
 
-// Exchange puts a directory in the place of another one, which takes its place, if there is one: neither is missing at
-// any time where the system can do that.
-func Exchange(from, to string) error {
-	err := exchange(from, to)
-	if err != nil {
-		err = errors.Join(os.RemoveAll(to), os.Rename(from, to))
-	}
-	return err
-}
-
 // Special opens a pipe or device that a user named (/dev/stdout). A file, nothing and a pipe without reader are errors.
 func Special(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)

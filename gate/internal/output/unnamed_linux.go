@@ -1,6 +1,7 @@
 package output
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,6 +23,10 @@ func link(f *os.File, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
 
-func exchange(from, to string) error {
-	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE)
+// Exchange puts a directory in the place of another one, if there is one, which takes its place: neither is ever missing.
+func Exchange(from, to string) error {
+	if unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE) == nil {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(to), os.Rename(from, to)) // there is none, or the file system cannot
 }

@@ -11,4 +11,4 @@ func unnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func link(*os.File, string) error { return errors.ErrUnsupported }
 
-func exchange(string, string) error { return errors.ErrUnsupported }
+func Exchange(from, to string) error { return errors.Join(os.RemoveAll(to), os.Rename(from, to)) }
