@@ -114,7 +114,8 @@ func TestAction(t *testing.T) {
 			t.Errorf("another action: %s", line)
 		}
 	}
-	if strings.Count(runs, "    - name:") != strings.Count(runs, "shell: bash")+strings.Count(runs, "shell: nsgate-bash ")+strings.Count(runs, "      uses:") {
+	shells := strings.Count(runs, "shell: bash") + strings.Count(runs, "shell: nsgate-bash ")
+	if strings.Count(runs, "    - name:") != shells+strings.Count(runs, "      uses:") {
 		t.Error("a step without a shell")
 	}
 }

@@ -267,8 +267,8 @@ func fresh(s model.Session) baseline.Entry {
 	return baseline.Entry{Session: s}
 }
 
-// Keep makes what a report measured the local baseline of a name, by workload and GPU, and counts the workloads. That of
-// before stays until the new one is whole.
+// Keep makes what a report measured the local baseline of a name, by workload and GPU, and counts the workloads. The
+// one before stays until the new one is whole.
 func Keep(name string, r *result.Report) (kept int, err error) {
 	root, err := KeptRoot(name)
 	staged := filepath.Dir(root) + ".new"

@@ -26,8 +26,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// loader is the variable with those in loaded that the programs which nsgate runs have. The step of the action that holds
-// the token starts without them: libraries that they name enter every program but a static one.
+// loader is the variable with those in loaded that the programs which nsgate runs have. The step of the action with the
+// token starts without them: libraries that they name enter every program but a static one.
 const loader = "NSGATE_LOADER"
 
 var loaded = []string{"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GCONV_PATH", "LOCPATH"}

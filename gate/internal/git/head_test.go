@@ -51,9 +51,9 @@ const plantAs = `plant() { at=../.git/objects/$(echo $1 | sed 's,^..,&/,'); chmo
 // CI and where the index says that it was told to look away.
 func TestHeadHidden(t *testing.T) {
 	made := t.TempDir()
-	for name, value := range map[string]string{"HOME": made, "GIT_CONFIG_GLOBAL": filepath.Join(made, "config"), "CI": "true"} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("HOME", made)
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(made, "config"))
+	t.Setenv("CI", "true")
 	shell(t, made, `printf '[user]\nname = a\nemail = a@b\n[protocol "file"]\nallow = always\n[filter "crypt"]\nclean = tr x y\nsmudge = tr y x\n' >config
 		git init -q other; printf 'one\n' >other/s.csv; git -C other add .; git -C other commit -q -m base
 		git init -q top; cd top; mkdir k; printf 'one\ntwo\n' >k/s.csv; echo id >k/id; echo 'secret filter=crypt' >k/.gitattributes
@@ -61,11 +61,13 @@ func TestHeadHidden(t *testing.T) {
 		printf "version https://git-lfs.github.com/spec/v1\noid sha256:$sum\nsize 5\n" >k/large
 		git submodule --quiet add ../other k/sub; touch -d 2001-01-01 k/*
 		git add .; git commit -q -m base; printf large >k/large`)
-	told := []string{"assumed unchanged", "skipped", "time alone", "in one, unseen", "submodule alone", "gone, marked"}
+	told := []string{"assumed unchanged", "skipped", "time alone", "in one, unseen", "submodule alone",
+		"gone, marked"}
 	for _, scripts := range []map[string]string{lies, hiddenScripts()} {
 		for how, script := range scripts {
 			dir := t.TempDir()
-			shell(t, dir, "cp -a '"+made+"/top' . && rm -f '"+made+"/git/attributes' && cp '"+made+"/config' saved && git -C top update-index -q --refresh || :")
+			shell(t, dir, "cp -a ~/top . && rm -f ~/git/attributes && cp ~/config saved && "+
+				"git -C top update-index -q --refresh || :")
 			t.Chdir(filepath.Join(dir, "top"))
 			shell(t, filepath.Join(dir, "top", "k"), script)
 			_, changed, err := Head(t.Context(), ".nsgate")
@@ -78,7 +80,7 @@ func TestHeadHidden(t *testing.T) {
 				}
 			}
 			t.Setenv("CI", "true")
-			shell(t, dir, "cp saved '"+made+"/config'")
+			shell(t, dir, "cp saved ~/config")
 		}
 	}
 }

@@ -155,9 +155,10 @@ func (r Repository) hashed(ctx context.Context, commit string, entries map[strin
 			cmd := Command(ctx, r.Top, slices.Concat([]string{"--git-dir=" + dir, "--work-tree=" + r.Top, "-c",
 				"core.autocrlf=input", "-c", "core.safecrlf=false"}, args)...)
 			cmd.Stdin = strings.NewReader(stdin)
-			cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG") }),
-				"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "HOME="+os.DevNull,
-				"XDG_CONFIG_HOME="+os.DevNull, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+			own := func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG") }
+			cmd.Env = append(slices.DeleteFunc(cmd.Env, own), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+				"GIT_ATTR_NOSYSTEM=1", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
+				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
 			return within(ctx, cmd, hashLimit)
 		}
 		_, err := in("", "init", "--quiet", "--template=", "--object-format="+formatOf(commit))

@@ -23,7 +23,7 @@ func link(f *os.File, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
 
-// Exchange puts a directory in the place of another one, if there is one, which takes its place: neither is ever missing.
+// Exchange puts a directory in the place of another one, which takes its place: neither is ever missing.
 func Exchange(from, to string) error {
 	if unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE) == nil {
 		return nil

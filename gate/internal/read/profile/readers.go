@@ -257,7 +257,13 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 			return model.Refuse(model.NoMeasurement, "save one of a check or compare that measured something",
 				"%s: the report holds no measurement", files[0])
 		}
-		if err := r.HeadSessions.Check(); err != nil {
+		err = r.HeadSessions.Check()
+		for i := range r.HeadSessions {
+			if err == nil {
+				err = r.HeadSessions[i].CheckSums()
+			}
+		}
+		if err != nil {
 			return model.Refuse(model.BadSession, "measure again, or save the report again where it was made",
 				"%s: %v", files[0], err)
 		}
