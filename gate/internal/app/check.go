@@ -59,7 +59,7 @@ type Check struct {
 	allRows     bool            // the filter of the results fails
 
 	definitions func(f result.Finding) (file string, line int, ok bool) // nil before the first is wanted
-	compiled    []model.Operation                                       // the lines that torch.compile made kernels of, of the explanation
+	compiled    []model.Operation                                       // by torch.compile, with their lines
 }
 
 // Screens reports whether the head is compared with the committed baselines first.

@@ -86,7 +86,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	defer asking.Wait()
 	p := m.plan(runs, base)
 	result, err := run.Session(ctx, p, m.Observe)
-	if failed := (*run.WorkloadError)(nil); p.Dump.XLA && errors.As(err, &failed) && failed.Index <= 2 && ctx.Err() == nil {
+	failed := (*run.WorkloadError)(nil)
+	if p.Dump.XLA && errors.As(err, &failed) && failed.Index <= 2 && ctx.Err() == nil {
 		p.Dump.XLA = false // a program may fail where XLA dumps its programs
 		if result, err = run.Session(ctx, p, m.Observe); err == nil {
 			m.Dump, m.NoDump = false, true

@@ -167,8 +167,8 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 	return best, all > 0
 }
 
-// Compiled is the line of the repository that torch.compile made the target's kernels of, one that changed before others;
-// nil for other kernels.
+// Compiled is the line of the repository that torch.compile made the target's kernels of, one that changed before
+// others; nil for other kernels.
 func (t Target) Compiled(all []model.Operation, changed func(file string, line int) bool) *result.Origin {
 	var lines []result.Origin // of one kernel or several
 	for _, x := range all {

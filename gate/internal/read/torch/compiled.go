@@ -20,9 +20,9 @@ const stackTraces = "inductor_provenance_tracking_kernel_stack_traces"
 // frameOfPython matches a frame of a traceback.
 var frameOfPython = input.Pattern(`(?m)^  File "(.*)", line (\d{1,9}), in (.*)$`)
 
-// Compiled are the lines of a repository that torch.compile made its Triton kernels of, one operation a kernel and line,
-// in order of the compiled programs. log is PyTorch's structured trace (TORCH_TRACE) of a run with INDUCTOR_PROVENANCE=1;
-// own is the name of a file in the repository, "" for a file of another.
+// Compiled are the lines of a repository that torch.compile made its Triton kernels of, one operation a kernel and
+// line, in order of the compiled programs. log is PyTorch's structured trace (TORCH_TRACE) of a run with
+// INDUCTOR_PROVENANCE=1; own is the name of a file in the repository, "" for a file of another.
 func Compiled(log io.Reader, own func(string) string) (all []model.Operation, err error) {
 	in, wanted := bufio.NewReader(log), false
 	seen := map[model.Operation]bool{}
