@@ -65,7 +65,10 @@ func TestHeadHidden(t *testing.T) {
 		"gone, marked"}
 	for _, scripts := range []map[string]string{lies, hiddenScripts()} {
 		for how, script := range scripts {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "a:b") // git ends a path in a list at a colon
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			shell(t, dir, "cp -a ~/top . && rm -f ~/git/attributes && cp ~/config saved && "+
 				"git -C top update-index -q --refresh || :")
 			t.Chdir(filepath.Join(dir, "top"))

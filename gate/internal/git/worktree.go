@@ -158,7 +158,7 @@ func (r Repository) hashed(ctx context.Context, commit string, entries map[strin
 			own := func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG") }
 			cmd.Env = append(slices.DeleteFunc(cmd.Env, own), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 				"GIT_ATTR_NOSYSTEM=1", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
-				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+quoted(objects))
 			return within(ctx, cmd, hashLimit)
 		}
 		_, err := in("", "init", "--quiet", "--template=", "--object-format="+formatOf(commit))
@@ -180,6 +180,11 @@ func (r Repository) hashed(ctx context.Context, commit string, entries map[strin
 		return nil
 	})
 	return name, err
+}
+
+// quoted is a path in the list of a variable, where git ends one at a colon but for text in quotes.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
 // explained reports whether a row of git diff-files is that of a file which a sparse checkout leaves out, which Git LFS
