@@ -196,8 +196,9 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 			ofCode = known.ofCode(f, names)
 		}
 		if known.tree != nil && len(fused) > 0 {
-			ofCode = known.tree.Compiled(fused)
-		} else if known.tree != nil && called(f) {
+			ofCode = known.tree.Source(fused)
+		}
+		if source := len(fused) > 0 && ofCode.Key != ""; known.tree != nil && called(f) && !source {
 			ofLaunch = known.tree.Changed(f.Origin.File, f.Origin.Line, code.Launch)
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)

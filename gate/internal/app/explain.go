@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
@@ -170,16 +172,14 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 	_, traces := recorded.Split()
 	found, changed := false, func(string, int) bool { return false }
 	if dump.Torch {
-		x.compiled = slices.DeleteFunc(slices.Clone(recorded.Operations[1]), func(o model.Operation) bool {
-			return o.Path != ""
-		})
+		x.compiled = here(recorded.Operations[1])
 		if tree, _ := x.tree(ctx, r.Base.Commit); tree != nil {
 			changed = tree.Holds
 		}
 	}
 	for i, t := range wanted {
 		f := &r.Findings[i]
-		if f.Origin = t.Compiled(x.compiled, changed); f.Origin == nil {
+		if f.Origin = t.Compiled(x.compiled, changed); f.Origin == nil && dump.XLA {
 			f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
 		}
 		if f.Origin == nil {
@@ -191,6 +191,21 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		return errNoStack
 	}
 	return nil
+}
+
+// here are the lines that torch.compile made kernels of in files of the repository, by their names without links.
+func here(all []model.Operation) (out []model.Operation) {
+	root, _ := filepath.EvalSymlinks(cmp.Or(Repository(), "."))
+	for _, o := range all {
+		real, err := filepath.EvalSymlinks(filepath.Join(root, o.File))
+		info, failed := os.Stat(real)
+		if err == nil && failed == nil && info.Mode().IsRegular() && o.Path == "" {
+			if o.File = git.Within(root, real); o.File != "" {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
 }
 
 // count counts the kernels that got slower, those of the base build too where there is one, and adds the causes.

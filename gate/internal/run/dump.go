@@ -152,10 +152,13 @@ func dumped(dir string, since time.Time) (files []string) {
 	}
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b)) })
 	room := int64(mostDumpMiB << 20)
-	end := slices.IndexFunc(files, func(name string) bool { room -= sizes[name]; return room < 0 })
-	if end >= 0 {
-		files = files[:end]
-	}
+	files = slices.DeleteFunc(files, func(name string) bool {
+		if sizes[name] > room {
+			return true
+		}
+		room -= sizes[name]
+		return false
+	})
 	return files[:min(len(files), mostDumps)]
 }
 

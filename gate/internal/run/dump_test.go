@@ -131,3 +131,17 @@ func TestDumpsOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// A file above the bound is left out, and smaller ones are read.
+func TestLargeDump(t *testing.T) {
+	dir := t.TempDir()
+	small := filepath.Join(dir, "dedicated_log_torch_trace_b.log")
+	large := filepath.Join(dir, "dedicated_log_torch_trace_a.log")
+	if err := errors.Join(os.WriteFile(small, []byte("x"), 0o600), os.WriteFile(large, nil, 0o600),
+		os.Truncate(large, mostDumpMiB<<20+1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := dumped(dir, time.Time{}); len(got) != 1 || got[0] != small {
+		t.Errorf("%q", got)
+	}
+}

@@ -139,6 +139,15 @@ const (
 // Compiled says which lines of a kernel's code changed by its line table.
 func (t *Tree) Compiled(lines []devicecode.Line) result.Remark { return t.changed(lines, compiled) }
 
+// Source says which lines of a kernel's source changed that a compiler fused, empty where none did: whether its code did
+// is not known then.
+func (t *Tree) Source(lines []devicecode.Line) result.Remark {
+	if said := t.changed(lines, compiled); result.Is[reason.ChangedLines](said) {
+		return said
+	}
+	return result.Remark{}
+}
+
 // Changed says whether code around a line changed. file is relative to the repository.
 func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 	return t.changed([]devicecode.Line{{File: filepath.Join(t.Root, file), Number: line}}, is)
@@ -190,7 +199,10 @@ func (t *Tree) changed(lines []devicecode.Line, are Relation) result.Remark {
 			loose[name] = append(loose[name], l.Number)
 		}
 	}
-	if len(files) == 0 {
+	switch {
+	case len(files) == 0 && are == Launch:
+		return result.Remark{} // no file that git holds
+	case len(files) == 0:
 		return NoLines("it was compiled from " + measure.NormalizeLine(lines[0].File) +
 			", which git does not hold here as it was then: build it here to see the line")
 	}

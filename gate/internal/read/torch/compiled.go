@@ -62,11 +62,14 @@ func Compiled(log io.Reader, own func(string) string) (all []model.Operation, er
 	return all[:min(len(all), model.MostOperations)], err
 }
 
+// mostName is the most bytes of a name of a file or function.
+const mostName = 1024
+
 // innermost is the innermost frame of a stack in the repository.
 func innermost(stack string, own func(string) string) (x model.Operation, known bool) {
 	for _, frame := range frameOfPython().FindAllStringSubmatch(stack, -1) {
-		if file := own(frame[1]); file != "" {
-			line, _ := strconv.Atoi(frame[2])
+		line, _ := strconv.Atoi(frame[2])
+		if file := own(frame[1]); file != "" && line > 0 && len(file)+len(frame[3]) <= mostName {
 			x, known = model.Operation{File: file, Line: line, Function: frame[3]}, true
 		}
 	}
