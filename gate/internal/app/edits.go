@@ -222,8 +222,8 @@ func ignoredBy(ctx context.Context, file string) string {
 	return rule
 }
 
-// commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it, or
-// does not say whether files differ.
+// commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it,
+// or does not say whether files differ.
 func commit(ctx context.Context) (string, error) {
 	id, changed, err := git.Head(ctx, DefaultRoot)
 	switch {

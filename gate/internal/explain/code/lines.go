@@ -139,8 +139,8 @@ const (
 // Compiled says which lines of a kernel's code changed by its line table.
 func (t *Tree) Compiled(lines []devicecode.Line) result.Remark { return t.changed(lines, compiled) }
 
-// Source says which lines of a kernel's source changed that a compiler fused, empty where none did: whether its code did
-// is not known then.
+// Source says which lines of a kernel's source changed that a compiler fused, empty where none did: whether its code
+// did is not known then.
 func (t *Tree) Source(lines []devicecode.Line) result.Remark {
 	if said := t.changed(lines, compiled); result.Is[reason.ChangedLines](said) {
 		return said
@@ -148,9 +148,14 @@ func (t *Tree) Source(lines []devicecode.Line) result.Remark {
 	return result.Remark{}
 }
 
-// Changed says whether code around a line changed. file is relative to the repository.
+// Changed says whether code around a line changed, nothing of a line in a file that git does not hold. file is relative
+// to the repository.
 func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
-	return t.changed([]devicecode.Line{{File: filepath.Join(t.Root, file), Number: line}}, is)
+	at := devicecode.Line{File: filepath.Join(t.Root, file), Number: line}
+	if t.own(at) == "" {
+		return result.Remark{}
+	}
+	return t.changed([]devicecode.Line{at}, is)
 }
 
 // Holds reports whether a line of a file, relative to the repository, is one that changed.
@@ -199,10 +204,7 @@ func (t *Tree) changed(lines []devicecode.Line, are Relation) result.Remark {
 			loose[name] = append(loose[name], l.Number)
 		}
 	}
-	switch {
-	case len(files) == 0 && are == Launch:
-		return result.Remark{} // no file that git holds
-	case len(files) == 0:
+	if len(files) == 0 {
 		return NoLines("it was compiled from " + measure.NormalizeLine(lines[0].File) +
 			", which git does not hold here as it was then: build it here to see the line")
 	}
