@@ -11,7 +11,7 @@ def name: . as $t | def text($key): $t[$key] // "";
 | ([$all[].test.model_filename // empty] | unique | if length == 1 then {load: {model: .[0]}} else empty end),
   ($all[].test | {start: .test_time, gpu: ((.gpu_info // "") | split(", ")[0])}),
   ($all | group_by(.name)[] | .[0].name as $name | map(.test) as $tests
-    | [$tests | add | keys[] | select((test("^(?:avg|stddev|samples)_|^test_time$") | not)
-        and (. as $key | any($tests[]; .[$key] != $tests[0][$key])))] as $differing
+    | ([$tests[] | to_entries[]] | group_by(.key) | map(.[0] as $first | select(($first.key | test("^(?:avg|stddev|samples)_|^test_time$") | not)
+        and (length < ($tests | length) or any(.[]; .value != $first.value))) | {key: $first.key, value: true}) | from_entries) as $differing
     | $tests[] | . as $t | {metric: "item_rate", value: (.avg_ts | num),
-        row: ([$name, ($differing[] | select($t[.] != null) | "\(.)=\($t[.])")] | join(" "))})
+        row: ([$name, (keys[] | select($differing[.]) | "\(.)=\($t[.])")] | join(" "))})
