@@ -410,8 +410,8 @@ func TestRecordedHostile(t *testing.T) {
 			t.Parallel()
 			w := newWorkflow(t)
 			if name == "own script" {
-				recorded := mustAbs(t, "../../.github/recorded")
-				w.shell(`mkdir -p action/.github && cp -r '` + recorded + `' action/.github/`)
+				scripts := mustAbs(t, "../../.github")
+				w.shell(`mkdir -p action/.github && cd '` + scripts + `' && cp recorded install ` + w.dir + `/action/.github/`)
 				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
 			}
 			log, ok := w.run(hostileCheckouts[name])

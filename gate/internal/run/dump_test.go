@@ -84,7 +84,7 @@ sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimiza
 
 // A dump that outgrows its room is removed while the program runs.
 func TestBoundDump(t *testing.T) {
-	dir, ended := filepath.Join(t.TempDir(), "xla-head"), make(chan struct{})
+	dir, ended := filepath.Join(t.TempDir(), "dump-head"), make(chan struct{})
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "a"), make([]byte, 100),
 		0o600)); err != nil {
 		t.Fatal(err)
