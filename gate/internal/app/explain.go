@@ -179,7 +179,8 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 	}
 	for i, t := range wanted {
 		f := &r.Findings[i]
-		if f.Origin = t.Compiled(x.compiled, changed); f.Origin == nil && dump.XLA {
+		f.Origin = t.Compiled(x.compiled, changed)
+		if f.Origin == nil && dump.XLA {
 			f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
 		}
 		if f.Origin == nil {
@@ -199,10 +200,9 @@ func here(all []model.Operation) (out []model.Operation) {
 	for _, o := range all {
 		real, err := filepath.EvalSymlinks(filepath.Join(root, o.File))
 		info, failed := os.Stat(real)
-		if err == nil && failed == nil && info.Mode().IsRegular() && o.Path == "" {
-			if o.File = git.Within(root, real); o.File != "" {
-				out = append(out, o)
-			}
+		o.File = git.Within(root, real)
+		if err == nil && failed == nil && info.Mode().IsRegular() && o.Path == "" && o.File != "" {
+			out = append(out, o)
 		}
 	}
 	return out

@@ -215,7 +215,8 @@ func (m *Live) sampling(base *Build) run.Plan {
 func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result,
 	error) {
 	p := m.plan(1, base)
-	if p.Dump = dump; !m.Way.Alone {
+	p.Dump = dump
+	if !m.Way.Alone {
 		p.Dump = run.Dump{}
 	}
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil

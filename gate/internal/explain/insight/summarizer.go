@@ -215,7 +215,8 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 // finish fills in the shares and puts the largest first.
 func finish(x *result.Summary) {
 	part := func(n, of result.Number) result.Number { return result.Either(of > 0, n/of, result.Unknown) }
-	if x.Period = x.StepTime; len(x.Parts) > 0 {
+	x.Period = x.StepTime
+	if len(x.Parts) > 0 {
 		x.Period = measure.Sum(x.Parts, func(p result.SummaryPart) result.Number { return p.Time })
 	}
 	for i := range x.Parts {

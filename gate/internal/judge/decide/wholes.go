@@ -50,7 +50,7 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 }
 
 // ofSameWork is the whole that stands for the work of a part, by its change, and the least and the most that it may be.
-// It is undecided where only the most is more than it may, and forgives nothing where no change is known.
+// The answer is undecided where only the upper end exceeds the allowance; an unknown change forgives nothing.
 func ofSameWork(metric, title string, change, least, most, allowed float64) []whole {
 	if least <= allowed && allowed < most {
 		return []whole{{metric, title, change, change, change, math.Inf(1), true, true, false}}

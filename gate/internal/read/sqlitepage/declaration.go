@@ -165,7 +165,7 @@ const (
 	end     = 0
 	word    = 'w' // or a number
 	quoted  = 'q' // a name, a text, or bytes
-	unknown = '?' // what is in quotes that are not closed, or no token of SQL
+	unknown = '?' // text in quotes without an end, or no token of SQL
 )
 
 // at reports whether the current token is one of these words, in any case.
