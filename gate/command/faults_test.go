@@ -752,9 +752,10 @@ func TestReplaced(t *testing.T) {
 		w.gone()
 	}
 	// A killed nsgate leaves a directory with another name to its guard.
-	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c",
-		`for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done; `+waits)
+	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", waits)
 	w.until("the run", func() bool { return w.exists("pid") })
+	j.cmd.Process.Signal(syscall.SIGSTOP) // nsgate ends a run whose directory is gone
+	w.run(0, "sh", "-c", `for d in ../tmp/nsgate-*; do mv $d ../tmp/moved; done`)
 	j.cmd.Process.Kill()
 	j.wait()
 	w.gone()
