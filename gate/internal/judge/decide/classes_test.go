@@ -76,6 +76,7 @@ var classes = []class{
 }
 
 func TestClasses(t *testing.T) {
+	t.Parallel()
 	for _, c := range classes {
 		t.Run(c.name, func(t *testing.T) {
 			met, cases := 0, c.cases(t)

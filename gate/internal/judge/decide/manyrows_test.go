@@ -31,6 +31,7 @@ func unlikeRows(r *rand.Rand, host string, noise []float64, outliers float64) mo
 // Rows of a file share one error rate, for failures and for doubts: of unchanged gates with 120 rows at a noise of 1 %,
 // none fails and all have a verdict; with outliers and at 3 % as many as alpha says.
 func TestUnchangedRows(t *testing.T) {
+	t.Parallel()
 	draws, sizes, levels := 20, []int{120}, []float64{0.01}
 	if full() {
 		draws, sizes, levels = 250, []int{4, 40, 120}, []float64{0.01, 0.03}

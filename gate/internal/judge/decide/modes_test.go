@@ -213,6 +213,7 @@ func TestSlowerMode(t *testing.T) {
 // Shares of a mode that are equal fail no gate of five runs, and those that differ are found as often as the manual
 // says on one host.
 func TestModeShares(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		runs       int
 		base, head float64

@@ -145,7 +145,7 @@ func dedupe(rules string) string {
 
 // After any command that a report offers, the same head passes.
 func TestOffered(t *testing.T) {
-
+	t.Parallel()
 	offers := map[string]int{}
 	try := func(t *testing.T, x *altered) {
 		g := newGate(t, x)

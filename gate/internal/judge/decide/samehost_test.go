@@ -47,6 +47,7 @@ func judgeFiles(base, head model.Session, otherHost bool) *result.Report {
 // Files without a host's name are of one host: +5 % of one row is found at 3 %, and no unchanged gate fails.
 // NSGATE_TEST_FULL=1 prints the figures of limits.md.
 func TestSameHost(t *testing.T) {
+	t.Parallel()
 	draws := 20
 	if full() {
 		draws = 1000
