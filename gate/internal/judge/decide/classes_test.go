@@ -189,11 +189,12 @@ const testdata = "../../../../testdata"
 
 var sessions sync.Map // of recordings, by path
 
-// recording is the newest session of a directory in testdata, its profiled runs alone. Nothing says when a run began.
+// recording is a copy of the newest session of a directory in testdata, its profiled runs alone. Nothing says when a run
+// began.
 func recording(tb testing.TB, path string) model.Session {
 	tb.Helper()
 	if s, ok := sessions.Load(path); ok {
-		return s.(model.Session)
+		return duplicate(s.(model.Session))
 	}
 	dirs, err := filepath.Glob(filepath.Join(testdata, path, "*"))
 	if err != nil || len(dirs) != 1 {
@@ -214,6 +215,15 @@ func recording(tb testing.TB, path string) model.Session {
 		s.Runs[i].Start = time.Time{}
 	}
 	sessions.Store(path, s)
+	return duplicate(s)
+}
+
+// duplicate shares no runs, series or values with a session.
+func duplicate(s model.Session) model.Session {
+	s.Runs, s.Series = slices.Clone(s.Runs), slices.Clone(s.Series)
+	for i := range s.Series {
+		s.Series[i].Values = slices.Clone(s.Series[i].Values)
+	}
 	return s
 }
 

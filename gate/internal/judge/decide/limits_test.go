@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ func TestLimitsAreMonotone(t *testing.T) {
 		}}
 	rule := func(key string) string { return "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\n" + key + " = %q\n" }
 	for name, move := range moves {
-		other := head
+		other := duplicate(head)
 		move(&other)
 		for key, x := range map[string]struct {
 			text   string
@@ -95,7 +96,8 @@ func TestLimitsAreMonotone(t *testing.T) {
 				}
 				failed = n
 			}
-			if last := failed; last != 0 && key != "cost" {
+			acts := key != "cost" && (key != "session_sd" || strings.HasPrefix(name, "other"))
+			if last := failed; acts && last != 0 {
 				t.Errorf("%s, %s: %d findings fail at the loosest limit", name, key, last)
 			}
 		}
