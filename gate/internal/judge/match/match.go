@@ -85,12 +85,11 @@ func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Se
 		if out[i].Accepted {
 			continue
 		}
-		t := NewSides(out[i:i+1], out[later:later+1], policy)
-		later = i
-		isNew := func(s measure.Subject) bool { return !t.Base.Has(s) }
-		if !slices.ContainsFunc(recorded.Kernels(t.Head.Subjects()), isNew) {
+		after := later
+		if later = i; !hasNewKernel(out[i].Series, out[after].Series) {
 			continue
 		}
+		t := NewSides(out[i:i+1], out[after:after+1], policy)
 		names := map[measure.Subject]measure.Subject{}
 		for _, p := range Pairs(t) {
 			old, new := p.summed[0], p.summed[1]
@@ -113,6 +112,20 @@ func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Se
 		}
 	}
 	return out
+}
+
+// hasNewKernel reports whether series have a kernel that others, sorted as in files, lack.
+func hasNewKernel(before, after []model.Series) bool {
+	for i := range after {
+		s := &after[i].Subject
+		for len(before) > 0 && before[0].Subject.Compare(*s) < 0 {
+			before = before[1:]
+		}
+		if s.Scope == measure.ScopeKernel && (len(before) == 0 || before[0].Subject != *s) {
+			return true
+		}
+	}
+	return false
 }
 
 // limit sets the limit of a pair, and the direction of its metric where a rule gives it.
