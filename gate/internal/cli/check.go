@@ -469,14 +469,17 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 
 // others names the workloads that have a baseline if the checked one has none.
 func others(r *result.Report, c *app.Check) []string {
+	if r.ReasonKey != string(model.NoBaseline) {
+		return nil
+	}
 	have := app.WorkloadsIn(c.Root)
 	for _, dir := range []string{app.Repository(), c.Root} {
 		at := app.Here(filepath.Join(dir, app.DefaultRoot))
-		if r.ReasonKey == string(model.NoBaseline) && len(have) == 0 && app.WorkloadsIn(at) != nil {
+		if len(have) == 0 && app.WorkloadsIn(at) != nil {
 			return []string{"or compare with the baselines in " + at + ": --baseline " + commandWord(at)}
 		}
 	}
-	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
+	if r.Measured == nil || len(have) == 0 {
 		return nil
 	}
 	return []string{meant("--workload ", c.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}

@@ -59,14 +59,20 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 // other than its hash says is an error: git does not compare them, and whoever writes there can replace one.
 func (r Repository) Genuine(ctx context.Context, commit string, files ...string) (map[string]string, error) {
 	entries, err := r.tree(ctx, commit, files...)
+	texts, failed := r.wanted(ctx, commit, entries, func(string, entry) bool { return true })
+	return texts, cmp.Or(err, failed)
+}
+
+// wanted reads a commit, directories of it and those of its files that are wanted, like [Repository.Genuine].
+func (r Repository) wanted(ctx context.Context, commit string, entries map[string]entry,
+	want func(name string, e entry) bool) (map[string]string, error) {
 	names := []string{commit + "^{commit}", commit + "^{tree}"}
-	for _, e := range entries {
-		if e.kind != "commit" { // a submodule
+	for name, e := range entries {
+		if e.kind == "tree" || e.kind == "blob" && want(name, e) { // else a submodule
 			names = append(names, e.id)
 		}
 	}
-	texts, failed := r.genuine(ctx, names)
-	return texts, cmp.Or(err, failed)
+	return r.genuine(ctx, names)
 }
 
 // genuine reads objects by their hashes.

@@ -131,13 +131,13 @@ func (r Repository) unlike(ctx context.Context, commit string, x *index, excepte
 // object of the one here has a say.
 func (r Repository) hashed(ctx context.Context, commit string, entries map[string]entry, x *index,
 	excepted func(string) bool) (name string, err error) {
-	dirs, names := []string{"."}, []string{commit + "^{commit}", commit + "^{tree}"}
+	dirs := []string{"."}
 	for name, e := range entries {
 		if e.kind == "tree" {
-			dirs, names = append(dirs, name), append(names, e.id)
+			dirs = append(dirs, name)
 		}
 	}
-	if _, err := r.genuine(ctx, names); err != nil {
+	if _, err := r.wanted(ctx, commit, entries, func(string, entry) bool { return false }); err != nil {
 		return "", err
 	}
 	for _, dir := range dirs { // attributes count from here on
@@ -282,8 +282,8 @@ func (r Repository) Changed(ctx context.Context, commit, name string) (out []Cha
 			return r.below(ctx, commit, name[:i], name[i+1:])
 		}
 	}
-	texts, err := r.Genuine(ctx, commit, name)
-	was, failed := r.tree(ctx, commit, name)
+	was, err := r.tree(ctx, commit, name)
+	texts, failed := r.wanted(ctx, commit, was, func(name string, e entry) bool { return !r.holds(name, e) })
 	head, unborn := r.tree(ctx, "HEAD", name)
 	if err = cmp.Or(err, failed, unborn); err != nil {
 		return nil, err
@@ -306,7 +306,11 @@ func (r Repository) Changed(ctx context.Context, commit, name string) (out []Cha
 			return nil
 		}
 		delete(was, file)
-		lines, err := changedLines(path, e, old, texts[old.id])
+		text, differs := texts[old.id]
+		if old.kind == "blob" && !differs {
+			return nil
+		}
+		lines, err := changedLines(path, e, old, text)
 		if _, committed := head[file]; !known && !committed {
 			out = append(out, Change{file, 0, Untracked})
 		} else if !known || lines > 0 {
@@ -320,6 +324,17 @@ func (r Repository) Changed(ctx context.Context, commit, name string) (out []Cha
 		}
 	}
 	return out, err
+}
+
+// holds reports whether a regular file here has the text that its entry's hash is of.
+func (r Repository) holds(name string, e entry) bool {
+	file := filepath.Join(r.Top, filepath.FromSlash(name))
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.mode, "100") {
+		return false
+	}
+	text, err := input.Read(file, maxOutput)
+	return err == nil && idOf(object{e.id, e.kind, string(text)}) == e.id
 }
 
 // below is [Repository.Changed] of a name in the repository at a directory of this one.
