@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -138,7 +139,8 @@ func idOf(o object) string {
 	if len(o.id) == 2*sha256.Size {
 		sum = sha256.New()
 	}
-	fmt.Fprintf(sum, "%s %d\x00%s", o.kind, len(o.text), o.text)
+	fmt.Fprintf(sum, "%s %d\x00", o.kind, len(o.text))
+	io.WriteString(sum, o.text)
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
