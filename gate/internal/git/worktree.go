@@ -328,13 +328,13 @@ func (r Repository) Changed(ctx context.Context, commit, name string) (out []Cha
 
 // holds reports whether a regular file here has the text that its entry's hash is of.
 func (r Repository) holds(name string, e entry) bool {
-	file := filepath.Join(r.Top, filepath.FromSlash(name))
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.mode, "100") {
+	f, err := input.OpenOwn(filepath.Join(r.Top, filepath.FromSlash(name)))
+	if err != nil {
 		return false
 	}
-	text, err := input.Read(file, maxOutput)
-	return err == nil && idOf(object{e.id, e.kind, string(text)}) == e.id
+	defer f.Close()
+	text, err := input.All(f, maxOutput)
+	return err == nil && strings.HasPrefix(e.mode, "100") && idOf(object{e.id, e.kind, string(text)}) == e.id
 }
 
 // below is [Repository.Changed] of a name in the repository at a directory of this one.

@@ -189,8 +189,8 @@ const testdata = "../../../../testdata"
 
 var sessions sync.Map // of recordings, by path
 
-// recording is a copy of the newest session of a directory in testdata, its profiled runs alone. Nothing says when a run
-// began.
+// recording is a copy of the newest session of a directory in testdata, its profiled runs alone. Nothing says when a
+// run began.
 func recording(tb testing.TB, path string) model.Session {
 	tb.Helper()
 	if s, ok := sessions.Load(path); ok {
