@@ -217,7 +217,10 @@ func (p *progress) now(doing string, ev run.Event) {
 	if ev.Expected == 0 && ev.Run > 1 { // jobs say it at the end of a run
 		ev.Expected = p.last.Expected
 	}
-	p.doing, p.words, p.last, p.told = doing, "", ev, time.Now()
+	p.doing, p.last, p.told = doing, ev, time.Now()
+	if ev.Stage != run.RunStarted { // the first words of a run may come before
+		p.words = ""
+	}
 	if p.end != nil {
 		return
 	}
