@@ -55,7 +55,7 @@ func alikeTimes(a, b int) bool { return 10*max(a-b, b-a) <= max(10, a) }
 // sequence is a run's launches in the order of their calls, and the kernels by number.
 type sequence struct {
 	order   []int32
-	kernels []int32 // the number of each kernel of the trace
+	kernels []int32 // the number of each kernel of the trace from 1 on, 0 for one without a launch
 	places  map[measure.Subject][]int32
 }
 
@@ -84,22 +84,24 @@ func (c *cut) inOrder(o ordering) sequence {
 		slices.SortStableFunc(s.order, called)
 	}
 	var known model.Interned[measure.Subject]
-	for i, k := range c.Kernels {
-		if o.byName {
-			k.Subject = measure.Subject{Scope: k.Subject.Scope, Name: k.Subject.Name}
-		}
-		s.kernels[i], _ = known.Of(k.Subject)
-	}
-	by := make([][]int32, len(known.List))
+	var by [][]int32
 	for at, i := range s.order {
-		k := s.kernels[c.launches[i].Kernel]
-		by[k] = append(by[k], int32(at))
+		k := &s.kernels[c.launches[i].Kernel]
+		if *k == 0 { // not met yet: one device runs few of a trace's kernels
+			subject := c.Kernels[c.launches[i].Kernel].Subject
+			if o.byName {
+				subject = measure.Subject{Scope: subject.Scope, Name: subject.Name}
+			}
+			n, isNew := known.Of(subject)
+			if *k = n + 1; isNew {
+				by = append(by, nil)
+			}
+		}
+		by[*k-1] = append(by[*k-1], int32(at))
 	}
 	s.places = make(map[measure.Subject][]int32, len(by))
 	for k, at := range by {
-		if len(at) > 0 {
-			s.places[known.List[k]] = at
-		}
+		s.places[known.List[k]] = at
 	}
 	return s
 }
