@@ -51,7 +51,7 @@ func Definitions(root fs.FS) func(f result.Finding) (file string, line int, ok b
 		if f.Scope != measure.ScopeKernel {
 			return "", 0, false
 		}
-		return definition(f.Kernel)
+		return definition(f.Kernel, f.Name)
 	}
 }
 

@@ -169,7 +169,7 @@ var (
 
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other
 // decorators between, functions given to pallas_call, and the kernels of CUDA in strings (CuPy's RawKernel).
-func python(source []byte, report func(name string, line int, defined bool)) {
+func python(source []byte, report func(name string, at place)) {
 	cuda(source, report) // in strings
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
 	jitted := has("jit") && (has("triton") || has("cuda"))
@@ -190,7 +190,7 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 			case text[0] == '@':
 				decorated = decorated || jitted && jit().Match(text)
 			case m != nil && (decorated || called[string(m[1])]):
-				report(string(m[1]), i+1, true)
+				report(string(m[1]), place{line: i + 1, defined: true, opens: anySpace})
 				decorated = false
 			default:
 				decorated = false

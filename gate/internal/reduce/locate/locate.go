@@ -19,18 +19,34 @@ const (
 	maxFileSize = 2 << 20 // bytes; larger files are generated
 )
 
-// Kernels finds the definition of a kernel by its short name: a __global__ function of C++ or a function under a Triton
-// or Numba decorator. ok is true if there is exactly one definition, or none and one declaration. file is relative to
-// root. The repository is searched once, at the first call.
-func Kernels(root fs.FS) func(kernel string) (file string, line int, ok bool) {
+// Kernels finds the definition of a kernel by its short name and the whole one: a __global__ function of C++, in a file
+// that opens its namespaces, or a function under a Triton or Numba decorator. ok is true if there is exactly one
+// definition, or none and one declaration. file is relative to root, which is searched once, at the first call.
+func Kernels(root fs.FS) func(kernel, whole string) (file string, line int, ok bool) {
 	search := sync.OnceValue(func() definitions { return find(root) })
-	return func(kernel string) (string, int, bool) { return search().locate(kernel) }
+	return func(kernel, whole string) (string, int, bool) { return search().locate(kernel, whole) }
 }
 
 type place struct {
 	file    string
 	line    int
-	defined bool // with its body, not only declared
+	defined bool   // with its body, not only declared
+	opens   string // what opens namespaces in its file
+}
+
+// anySpace begins the names of macros that open namespaces, of any name. So may a decorator.
+const anySpace = "NAMESPACE"
+
+// opens matches what opens namespaces.
+var opens = input.Pattern(`\bnamespace\b[^;{}=()]*\{|` + anySpace)
+
+// in reports whether a kernel's namespaces may be open at a place.
+func (p place) in(kernel, whole string) bool {
+	whole, _, _ = strings.Cut(strings.ReplaceAll(whole, "(anonymous namespace)::", ""), "<")
+	whole, _, _ = strings.Cut(whole, "(")
+	around, ok := strings.CutSuffix(whole[strings.LastIndexByte(whole, ' ')+1:], "::"+kernel)
+	return !ok || strings.Contains(p.opens, anySpace) || !slices.ContainsFunc(strings.Split(around, "::"),
+		func(name string) bool { return !strings.Contains(p.opens, name) })
 }
 
 type definitions map[string][]place
@@ -38,11 +54,12 @@ type definitions map[string][]place
 // variant is the suffix of a compiled variant of a function, by Triton ("_0d1d2de") or Numba ("$12").
 var variant = input.Pattern(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
-func (d definitions) locate(kernel string) (file string, line int, ok bool) {
+func (d definitions) locate(kernel, whole string) (file string, line int, ok bool) {
 	places, known := d[kernel]
 	if !known {
 		places = d[variant().ReplaceAllString(kernel, "")]
 	}
+	places = slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.in(kernel, whole) })
 	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
 		places = bodies
 	}
@@ -53,7 +70,7 @@ func (d definitions) locate(kernel string) (file string, line int, ok bool) {
 }
 
 // languages are the searches of files by suffix.
-var languages = map[string]func([]byte, func(name string, line int, defined bool)){
+var languages = map[string]func([]byte, func(name string, at place)){
 	".cu": cuda, ".cuh": cuda, ".h": cuda, ".hh": cuda, ".hpp": cuda, ".hxx": cuda, ".cpp": cuda, ".cc": cuda,
 	".cxx": cuda, ".inl": cuda, ".inc": cuda, ".ipp": cuda, ".tpp": cuda, ".hip": cuda, ".py": python,
 }
@@ -99,8 +116,9 @@ func find(root fs.FS) definitions {
 		if err != nil || len(source) > maxFileSize {
 			return nil
 		}
-		search(source, func(name string, line int, defined bool) {
-			found[name] = append(found[name], place{file, line, defined})
+		search(source, func(name string, at place) {
+			at.file = file
+			found[name] = append(found[name], at)
 		})
 		return nil
 	})
@@ -127,18 +145,18 @@ var (
 )
 
 // cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
-func cuda(source []byte, report func(name string, line int, defined bool)) {
+func cuda(source []byte, report func(name string, at place)) {
 	if !keyword().Match(source) {
 		return
 	}
 	code := blankCPP(source, true)
-	line, at := 1, 0
+	line, at, names := 1, 0, string(bytes.Join(opens().FindAll(code, -1), nil))
 	for _, word := range keyword().FindAllIndex(code, -1) {
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
-			report(string(head[m[2]:m[3]]), line, head[m[4]] == '{')
+			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: names})
 		}
 	}
 }

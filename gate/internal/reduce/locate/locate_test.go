@@ -50,6 +50,14 @@ k(const T* __restrict__ in,
 		{"a host function", "k", map[string]string{"a.cu": "void k() {} __global__ void other() { k(); }"}, ""},
 		{"unfinished", "k", map[string]string{"a.cu": "__global__ void k(", "b.cu": "__global__",
 			"c.cu": "/* \" ' R\"(", "d.cu": "__global__ <"}, ""},
+		{"of a library's namespace", "void at::native::k", map[string]string{
+			"a.cu": "__global__ void k() {}", "b.cu": "namespace at { namespace mine { __global__ void k() {} } }"}, ""},
+		{"of two namespaces", "void a::(anonymous namespace)::b::k<int>", map[string]string{
+			"a.cu": "namespace a::b { __global__ void k() {} }", "b.cu": "namespace c { __global__ void k() {} }"}, "a.cu:1"},
+		{"behind a macro", "v1::k",
+			map[string]string{"a.cu": "LIB_NAMESPACE_BEGIN\n__global__ void k() {}"}, "a.cu:2"},
+		{"of numba, with its module", "cudapy::app::k",
+			map[string]string{"a.py": "from numba import cuda\n@cuda.jit\ndef k(x): pass"}, "a.py:3"},
 		{"hip", "k", map[string]string{"a.hip": "__global__ void k() {}"}, "a.hip:1"},
 		{"not a source", "k", map[string]string{"a.txt": "__global__ void k() {}", "a.md": "__global__ void k() {}"},
 			""},
@@ -99,7 +107,8 @@ def k(x, n):
 			for name, text := range c.files {
 				root[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			file, line, ok := Kernels(root)(c.kernel)
+			short, _, _ := strings.Cut(c.kernel[strings.LastIndex(c.kernel, ":")+1:], "<")
+			file, line, ok := Kernels(root)(short, c.kernel)
 			got := ""
 			if ok {
 				got = fmt.Sprintf("%s:%d", file, line)
@@ -114,14 +123,14 @@ def k(x, n):
 func TestLocateLeavesAlone(t *testing.T) {
 	source := &fstest.MapFile{Data: []byte("__global__ void k() {}")}
 	link := &fstest.MapFile{Data: source.Data, Mode: fs.ModeSymlink}
-	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source})("k"); !ok || file != "b.cu" {
+	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source})("k", "k"); !ok || file != "b.cu" {
 		t.Errorf("followed a link: %q", file)
 	}
 	large := fstest.MapFS{"a.cu": source}
 	for i := range maxFiles {
 		large[fmt.Sprintf("f%d.h", i)] = &fstest.MapFile{}
 	}
-	if _, _, ok := Kernels(large)("k"); ok {
+	if _, _, ok := Kernels(large)("k", "k"); ok {
 		t.Error("found exactly one in a part of the repository")
 	}
 }
