@@ -191,7 +191,9 @@ func kept(r *result.Report) string {
 	bound := app.Broken(r)
 	switch {
 	case bound >= 0:
-		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule +
+		x := &r.Findings[bound]
+		of := result.Either(x.Subject() == measure.Workload, x.Metric, x.Title())
+		return "mend it, or change at_most or at_least of " + report.Clean(of) + " (" + x.Rule +
 			"): no baseline lifts an absolute limit"
 	case slices.Contains(r.Next, againstBuild):
 		return againstBuild

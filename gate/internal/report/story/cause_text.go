@@ -58,8 +58,8 @@ func (v *Story) tell(c *Cause) {
 		c.added = v.added(r)
 		c.Why, c.Short = []string{v.slower(c, r, headed)},
 			Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
-		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel &&
-			r.F.Metric != measure.Time.Name {
+		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && n.F.Subject() == r.F.Subject() &&
+			r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
 			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
 		}
 	}
@@ -67,6 +67,7 @@ func (v *Story) tell(c *Cause) {
 		// The waterfall shows the part of the step.
 		c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(result.Is[reason.StepPart])...)
 	}
+	c.Why = append(c.Why, c.bounds()...)
 	if c.Class == Failing {
 		c.Why = append(c.Why, r.modes()...)
 	}
@@ -77,6 +78,16 @@ func (v *Story) tell(c *Cause) {
 		c.Do = v.do(c)
 	}
 	c.Why = slices.DeleteFunc(c.Why, Blank)
+}
+
+// bounds are the broken bounds of a cause beside that of the row that names it: "launches 6 → 26 (at most 5)".
+func (c *Cause) bounds() (out []string) {
+	for _, r := range c.Rows {
+		if r.F.Fails() && r.F.Bounded() && r.At != c.Lead().At {
+			out = append(out, r.quantity()+" "+r.Values+" ("+r.Allowed+")")
+		}
+	}
+	return beginning(out, 3, "")
 }
 
 // modes are the sentences on runs that fall on two levels.
@@ -112,7 +123,7 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 	}
 	for _, x := range c.Rows {
 		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload &&
-			(x.Class == Increased || x.F.Metric == measure.Launches.Name) {
+			(x.Class == Increased || x.F.Metric == measure.Launches.Name) && !x.F.Bounded() {
 			text += ", " + x.Metric + " " + x.Values
 		}
 	}

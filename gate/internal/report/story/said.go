@@ -131,7 +131,7 @@ func (v *Story) also(list []Cause, most int) []string {
 		} else if r.F.Role != "" && len(r.Parts) == 0 {
 			text += ", in range " + Clean(r.F.Role)
 		}
-		lines = append(lines, text)
+		lines = append(lines, Join("; ", append([]string{text}, c.bounds()...)...))
 	}
 	return beginning(lines, most, "")
 }
