@@ -203,7 +203,7 @@ func (p *page) bars(b story.Bars) {
 	p.line(2, 2, story.Plain.Of(b.Title))
 	p.changes(4, story.Plain, b.Rows)
 	if len(b.Rest) > 0 {
-		p.dim(4, "Everything else is the sum of changes that are small, or not certain in themselves:")
+		p.dim(4, "Everything else is the sum of smaller changes, and of those not certain in themselves:")
 		p.changes(6, story.Minor, b.Rest)
 	}
 }
