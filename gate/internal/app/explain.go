@@ -188,10 +188,13 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		}
 		found = found || f.Origin != nil
 	}
-	if !found {
-		return errNoStack
+	switch {
+	case found:
+		return nil
+	case recorded.Undumped != "":
+		return errors.New(recorded.Undumped)
 	}
-	return nil
+	return errNoStack
 }
 
 // here are the lines that torch.compile made kernels of in files of the repository, by their names without links.

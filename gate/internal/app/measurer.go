@@ -91,7 +91,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		p.Dump.XLA = false // a program may fail where XLA dumps its programs
 		if result, err = run.Session(ctx, p, m.Observe); err == nil {
 			m.Dump, m.NoDump = false, true
-			out.Warnings = append(out.Warnings, run.Dump{XLA: true}.NamesAlone(failed))
+			out.warn(run.Dump{XLA: true}.NamesAlone(failed))
 		}
 	}
 	if result, err = m.ended(result, err); err != nil {
@@ -116,9 +116,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	m.Starts = result.Starts
 	m.AllDomains, m.NoNVTX, m.Forks = result.Recorded.AllDomains, result.Recorded.NoNVTX, result.Recorded.Forks
 	m.repeated = cmp.Or(m.repeated, result.Repeated)
-	if m.repeated != "" {
-		out.Warnings = append(out.Warnings, m.repeated)
-	}
+	out.warn(m.repeated)
+	out.warn(result.Undumped)
 	out.loaded = result.Loaded
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
 	for _, s := range result.GPU.Slowdowns {
@@ -156,8 +155,16 @@ func (m *Live) dump(ctx context.Context, base *Build, out *Measurement) {
 	p.Runs, p.Unprofiled, p.Outputs, p.Results = 0, 1, nil, nil
 	if own, err := m.ended(run.Session(ctx, p, nil)); err == nil {
 		out.operations = own.Operations
+		out.warn(own.Undumped)
 	} else {
-		out.Warnings = append(out.Warnings, run.Dump{XLA: true}.NamesAlone(err))
+		out.warn(run.Dump{XLA: true}.NamesAlone(err))
+	}
+}
+
+// warn adds a warning, none where it is empty.
+func (m *Measurement) warn(text string) {
+	if text != "" {
+		m.Warnings = append(m.Warnings, text)
 	}
 }
 

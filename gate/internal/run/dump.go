@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,8 +99,7 @@ const dumpsMode = "--dumps"
 
 func init() { confine.Register(dumpsMode, dumps.read) }
 
-// readDumps reads what the runs dumped, and removes it. What cannot be read is a warning: kernels are then known by
-// their names.
+// readDumps reads what the runs dumped, and removes it. Of what cannot be read, kernels are known by their names.
 func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 	for i, build := range []*Build{p.Base, &p.Head} {
 		if build == nil || p.Dump == (Dump{}) {
@@ -108,14 +108,20 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 		here, _ := filepath.Abs(cmp.Or(build.Dir, "."))
 		dir := dumpIn(private, i == 0)
 		defer os.RemoveAll(dir)
-		asked := dumps{Files: dumped(dir, time.Time{})}
+		var asked dumps
+		var left error
+		asked.Files, left = dumped(dir, time.Time{})
 		users := userDump().FindStringSubmatch(os.Getenv(flagsOfXLA))
 		if users != nil && p.Base == nil && p.Dump.XLA { // the files of two builds would be mixed
 			if dir = users[1]; !filepath.IsAbs(dir) {
 				dir = filepath.Join(here, dir)
 			}
 			// the clock of a file system is up to a tick behind
-			asked.Files = append(asked.Files, dumped(dir, res.Runs[0].Start.Add(-10*time.Millisecond))...)
+			files, more := dumped(dir, res.Runs[0].Start.Add(-10*time.Millisecond))
+			asked.Files, left = append(asked.Files, files...), cmp.Or(left, more)
+		}
+		if left != nil {
+			res.Undumped = "some " + p.Dump.NamesAlone(left)
 		}
 		if len(asked.Files) == 0 {
 			continue
@@ -130,7 +136,7 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 			return nil
 		})
 		if err := confine.Refused(err, "what the compiler wrote"); err != nil {
-			res.Warnings = append(res.Warnings, p.Dump.NamesAlone(err))
+			res.Undumped = p.Dump.NamesAlone(err)
 		}
 	}
 }
@@ -139,7 +145,11 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 const logSuffix = ".log"
 
 // dumped are the optimised programs and the traces in a directory that were written since then, the largest first.
-func dumped(dir string, since time.Time) (files []string) {
+// left says which are too large or too many.
+func dumped(dir string, since time.Time) (files []string, left error) {
+	if info, err := os.Lstat(dir); err == nil && info.Mode().IsRegular() { // see boundDump
+		return nil, fmt.Errorf("the compiler wrote more than %d MiB", dumpRoomMiB)
+	}
 	names, _ := new(input.Search).Paths(dir, "*after_optimizations.txt")
 	logs, _ := new(input.Search).Paths(dir, "*torch_trace_*"+logSuffix)
 	names = append(names, logs...)
@@ -151,7 +161,7 @@ func dumped(dir string, since time.Time) (files []string) {
 		}
 	}
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b)) })
-	room := int64(mostDumpMiB << 20)
+	room, all := int64(mostDumpMiB<<20), len(files)
 	files = slices.DeleteFunc(files, func(name string) bool {
 		if sizes[name] > room {
 			return true
@@ -159,7 +169,12 @@ func dumped(dir string, since time.Time) (files []string) {
 		room -= sizes[name]
 		return false
 	})
-	return files[:min(len(files), mostDumps)]
+	files = files[:min(len(files), mostDumps)]
+	if n := all - len(files); n > 0 {
+		left = fmt.Errorf("of %d files that the compiler wrote %d are not read: at most %d are, of %d MiB in all",
+			all, n, mostDumps, mostDumpMiB)
+	}
+	return files, left
 }
 
 // read sends the operations of all programs, each place of a kernel's name once.

@@ -55,7 +55,7 @@ sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimiza
 	}
 	p.Base = nil
 	if res, err = Session(t.Context(), p, nil); err != nil || len(res.Operations[1]) > 0 ||
-		!strings.Contains(strings.Join(res.Warnings, "\n"), "kernels of XLA are known by their names alone") {
+		!strings.Contains(res.Undumped, "kernels of XLA are known by their names alone") {
 		t.Errorf("%v %+v", err, res)
 	}
 
@@ -101,6 +101,9 @@ func TestBoundDump(t *testing.T) {
 	}
 	close(ended)
 	<-done
+	if _, left := dumped(dir, time.Time{}); left == nil {
+		t.Error("nobody knows that a dump was removed")
+	}
 }
 
 // Programs with equal names of kernels: that of the largest comes first.
@@ -119,7 +122,8 @@ func TestDumpsOfSeveral(t *testing.T) {
 		{dir + "/../x.py", ""}, {dir + "/q/../../x.py", ""}, {"a.py", "a.py"}, {"<frozen>", ""}} {
 		write("1_after_optimizations.txt", "jit(a)/add", dir+"/a.py", "")
 		write("2_after_optimizations.txt", `jit(b)/\"\\n\x1b[31m`, tt.file, strings.Repeat("\n", 500))
-		err := dumps{dumped(dir, time.Time{}), []string{dir}}.read(t.Context(), func(got []model.Operation) error {
+		files, _ := dumped(dir, time.Time{})
+		err := dumps{files, []string{dir}}.read(t.Context(), func(got []model.Operation) error {
 			if len(got) != 2 || got[0].File != tt.want || got[0].Path != "jit(b)/\"\\n\x1b[31m" ||
 				got[1].Path != "jit(a)/add" {
 				t.Errorf("%s: %+v", tt.file, got)
@@ -141,7 +145,8 @@ func TestLargeDump(t *testing.T) {
 		os.Truncate(large, mostDumpMiB<<20+1)); err != nil {
 		t.Fatal(err)
 	}
-	if got := dumped(dir, time.Time{}); len(got) != 1 || got[0] != small {
-		t.Errorf("%q", got)
+	got, left := dumped(dir, time.Time{})
+	if len(got) != 1 || got[0] != small || left == nil || !strings.Contains(left.Error(), "of 2 files") {
+		t.Errorf("%q, %v", got, left)
 	}
 }
