@@ -78,7 +78,7 @@ var conditions = map[string]func(*Failure) bool{
 	"output, memory":                 named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
 	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
 		"first token", "inter token"),
-	"server, throughput":               named(measure.ScopeOutput, "throughput", "req s", "requests", "qps"),
+	"server, throughput":               named(measure.ScopeOutput, "req", "qps"),
 	"output, no speed":                 of(measure.ScopeOutput, noSpeed),
 	"output":                           scoped(measure.ScopeOutput),
 	"benchmark row, server latency":    named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),

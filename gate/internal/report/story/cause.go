@@ -26,7 +26,7 @@ type Cause struct {
 	counted bool  // the text counts them
 }
 
-// causes folds the rows of some classes into causes: failing ones first, then broken conditions, then by cost.
+// causes folds the rows of some classes into causes: failing ones first, then by cost.
 func (v *Story) causes(of ...Class) []Cause {
 	var list []Cause
 	var program []Row
@@ -50,13 +50,15 @@ func (v *Story) causes(of ...Class) []Cause {
 }
 
 func worst(list []Cause) {
-	size := func(c Cause) float64 {
-		condition := slices.ContainsFunc(c.Rows, func(r Row) bool { return r.F.Condition() })
-		return result.Either(condition, math.Inf(1), math.Abs(float64(c.Cost.Or(0))))
-	}
+	size := func(c Cause) float64 { return math.Abs(float64(c.Cost.Or(0))) }
 	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})
+}
+
+// has reports whether a row is of the cause.
+func (c *Cause) has(r *Row) bool {
+	return slices.ContainsFunc(c.Rows, func(x Row) bool { return x.At == r.At })
 }
 
 // take moves the rows of a cause into another.
@@ -210,15 +212,18 @@ const explains = 1.0 / 3
 // increased count goes to the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []Cause, program []Row) []Cause {
 	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
-	slower := Group(program).of(measure.StepTime.Name) != nil || Group(program).of(measure.GPUTime.Name) != nil
+	step := Group(program).of(measure.StepTime.Name)
+	slower := step != nil || Group(program).of(measure.GPUTime.Name) != nil
 	var own []Cause
-	for _, r := range program {
+	outputs, others := parted(program, func(r Row) bool { return r.F.Scope == measure.ScopeOutput })
+	for _, r := range append(others, outputs...) {
 		at := -1
 		switch {
 		case r.Class == Increased:
 			at = slices.IndexFunc(list, func(c Cause) bool { return c.counts(r.F.Metric) })
-		case r.F.Scope == measure.ScopeOutput && !slower:
-		case len(list) > 0 && (sum/r.Cost() >= explains || !r.Cost().Known() && r.Class >= list[0].Class):
+		case r.F.Scope == measure.ScopeOutput && !(slower && r.F.OfSpeed()):
+		case len(list) > 0 && (sum/r.Cost() >= explains || !r.Cost().Known() && (r.Class >= list[0].Class ||
+			r.F.Scope == measure.ScopeOutput && step != nil && sum/step.Cost() >= explains)): // which explains it
 			at = 0
 		}
 		if at >= 0 {

@@ -208,7 +208,7 @@ func (r Row) changeText(of string, headed bool) string {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + Quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput && r.F.OfSpeed():
-		return "No kernel, copy or step got slower with " + name +
+		return "No kernel, copy or step got as much slower as " + Elide(r.Subject, 60) +
 			": the cause lies outside of the profiled steps, or the profiler hides it"
 	case headed && r.outside() != "" && base.Known() && head > base:
 		return fmt.Sprintf(r.outside(), Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"

@@ -280,6 +280,7 @@ func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	interval := roughInterval(r.F)
 	caused := ""
 	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail &&
+		v.Causes[0].has(r) &&
 		!slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool {
 			return x.F.Bounded() || x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank
 		}) {
