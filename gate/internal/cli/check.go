@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,7 +131,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	}
 	r = v.gated(e, all, checks)
 	keep(r)
-	if err := v.saved(r); err != nil {
+	if err := v.saved(e, r); err != nil {
 		return err
 	}
 	v.complete(e, r, checks, &x)
@@ -160,20 +161,24 @@ func (v *checkOptions) skipped(e *env, lacking *result.Report, checks []*app.Che
 		unmeasured.Workload = checks[0].Workload
 	}
 	lacking.Append(unmeasured)
-	if err := v.saved(lacking); err != nil {
+	if err := v.saved(e, lacking); err != nil {
 		return err
 	}
 	return v.publish(e, &v.judging, lacking, x)
 }
 
-// saved keeps what was measured under the name of --save. A report without a measurement says that nothing is kept.
-func (v *checkOptions) saved(r *result.Report) error {
+// saved keeps what was measured under the name of --save, and says so or that nothing was measured.
+func (v *checkOptions) saved(e *env, r *result.Report) error {
 	if v.save == "" {
 		return nil
 	}
 	kept, err := app.Keep(v.save, r)
-	if err == nil && kept == 0 {
+	switch {
+	case err != nil:
+	case kept == 0:
 		warn(r, "nothing was measured, so nothing is kept as "+v.save+" (--save)")
+	default:
+		fmt.Fprintf(e.Err, "nsgate: kept as %s: nsgate check --against %[1]s compares with it\n", v.save)
 	}
 	return err
 }
