@@ -166,6 +166,9 @@ func unknownCommand(root *cobra.Command, word string) error {
 		return usageError("there is no command %q: %s", word, way)
 	}
 	near := meant("", strings.ToLower(word), measure.Map(root.Commands(), (*cobra.Command).Name))
+	if strings.Contains(word, "/") {
+		near = "put a program after --: nsgate check -- " + word + "; "
+	}
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, near)
 }
 
@@ -224,6 +227,8 @@ func (a arguments) check(c *command) error {
 	name := c.name
 	n := len(a.own)
 	switch {
+	case a.workload != nil && !c.workload:
+		return usageError("nsgate %s takes no workload after --: leave out --", name)
 	case n > 0 && len(c.parts) > 0:
 		known := measure.Map(c.parts, func(p *command) string { return p.name })
 		if way := elsewhere(a.own[0]); way != "" {
@@ -241,8 +246,6 @@ func (a arguments) check(c *command) error {
 			strings.Replace(strings.ReplaceAll(c.page, "-", " "), name, use, 1))
 	case c.words != nil && !slices.Contains(c.words, a.own[0]):
 		return usageError("%s: %q is none of %s", name, a.own[0], strings.Join(c.words, ", "))
-	case a.workload != nil && !c.workload:
-		return usageError("nsgate %s takes no workload after --", name)
 	case a.workload != nil && len(a.workload) == 0:
 		return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", name)
 	}

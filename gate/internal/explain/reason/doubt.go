@@ -300,8 +300,8 @@ func (r RuleOfSteps) String() string {
 type SameRuns struct{ Same, Runs int }
 
 func (r SameRuns) String() string {
-	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") +
-		" of the head are runs of the baseline too: that they agree proves nothing"
+	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") + " of the head " +
+		result.Either(r.Same == 1, "is a run", "are runs") + " of the baseline too: that they agree proves nothing"
 }
 
 type Looked struct{ Look, Looks, Runs, Most int }

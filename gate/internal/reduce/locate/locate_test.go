@@ -51,9 +51,11 @@ k(const T* __restrict__ in,
 		{"unfinished", "k", map[string]string{"a.cu": "__global__ void k(", "b.cu": "__global__",
 			"c.cu": "/* \" ' R\"(", "d.cu": "__global__ <"}, ""},
 		{"of a library's namespace", "void at::native::k", map[string]string{
-			"a.cu": "__global__ void k() {}", "b.cu": "namespace at { namespace mine { __global__ void k() {} } }"}, ""},
+			"a.cu": "__global__ void k() {}",
+			"b.cu": "namespace at { namespace mine { __global__ void k() {} } }"}, ""},
 		{"of two namespaces", "void a::(anonymous namespace)::b::k<int>", map[string]string{
-			"a.cu": "namespace a::b { __global__ void k() {} }", "b.cu": "namespace c { __global__ void k() {} }"}, "a.cu:1"},
+			"a.cu": "namespace a::b { __global__ void k() {} }",
+			"b.cu": "namespace c { __global__ void k() {} }"}, "a.cu:1"},
 		{"behind a macro", "v1::k",
 			map[string]string{"a.cu": "LIB_NAMESPACE_BEGIN\n__global__ void k() {}"}, "a.cu:2"},
 		{"of numba, with its module", "cudapy::app::k",
