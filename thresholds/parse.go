@@ -252,13 +252,11 @@ func malformed(data []byte, line int, said string) string {
 			return "a merge left its conflict here (" + mark + "): choose one side, and remove the marks"
 		}
 	}
-	switch {
-	case strings.Contains(said, "cannot have new lines"):
+	if strings.Contains(said, "cannot have new lines") {
 		return "the string is not closed: end it with the quote that begins it"
-	case strings.Contains(said, "escape character"):
-		return said + `; single quotes keep a backslash as it is: '\d'`
 	}
-	return said + `; the file is TOML: write KEY = "VALUE", and [[workload]] above the keys of a workload`
+	return said +
+		`; the file is TOML: write KEY = "VALUE", '\d' in single quotes, and [[workload]] above the keys of a workload`
 }
 
 func (t table) lineOf(key string) int {

@@ -188,13 +188,10 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		}
 		found = found || f.Origin != nil
 	}
-	switch {
-	case found:
-		return nil
-	case recorded.Undumped != "":
-		return errors.New(recorded.Undumped)
+	if !found {
+		return cmp.Or(recorded.Undumped, errNoStack)
 	}
-	return errNoStack
+	return nil
 }
 
 // here are the lines that torch.compile made kernels of in files of the repository, by their names without links.

@@ -116,7 +116,9 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	m.Starts = result.Starts
 	m.AllDomains, m.NoNVTX, m.Forks = result.Recorded.AllDomains, result.Recorded.NoNVTX, result.Recorded.Forks
 	m.repeated = cmp.Or(m.repeated, result.Repeated)
-	out.warn(m.repeated)
+	if m.repeated != "" {
+		out.Warnings = append(out.Warnings, m.repeated)
+	}
 	out.warn(result.Undumped)
 	out.loaded = result.Loaded
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
@@ -153,18 +155,19 @@ func (m *Live) dump(ctx context.Context, base *Build, out *Measurement) {
 	tell(m.Observe, Event{Stage: run.Begun, Text: "running once more for the operations behind kernels of XLA"})
 	p := m.plan(1, base)
 	p.Runs, p.Unprofiled, p.Outputs, p.Results = 0, 1, nil, nil
-	if own, err := m.ended(run.Session(ctx, p, nil)); err == nil {
-		out.operations = own.Operations
-		out.warn(own.Undumped)
-	} else {
+	own, err := m.ended(run.Session(ctx, p, nil))
+	if err != nil {
 		out.warn(run.Dump{XLA: true}.NamesAlone(err))
+		return
 	}
+	out.operations = own.Operations
+	out.warn(own.Undumped)
 }
 
-// warn adds a warning, none where it is empty.
-func (m *Measurement) warn(text string) {
-	if text != "" {
-		m.Warnings = append(m.Warnings, text)
+// warn adds a warning, none for nil.
+func (m *Measurement) warn(err error) {
+	if err != nil {
+		m.Warnings = append(m.Warnings, err.Error())
 	}
 }
 

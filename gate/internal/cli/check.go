@@ -173,11 +173,9 @@ func (v *checkOptions) saved(e *env, r *result.Report) error {
 		return nil
 	}
 	kept, err := app.Keep(v.save, r)
-	switch {
-	case err != nil:
-	case kept == 0:
+	if err == nil && kept == 0 {
 		warn(r, "nothing was measured, so nothing is kept as "+v.save+" (--save)")
-	default:
+	} else if err == nil {
 		fmt.Fprintf(e.Err, "nsgate: kept as %s: nsgate check --against %[1]s compares with it\n", v.save)
 	}
 	return err

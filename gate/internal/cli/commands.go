@@ -20,6 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -165,10 +166,8 @@ func unknownCommand(root *cobra.Command, word string) error {
 	if way := elsewhere(strings.ToLower(word)); way != "" {
 		return usageError("there is no command %q: %s", word, way)
 	}
-	near := meant("", strings.ToLower(word), measure.Map(root.Commands(), (*cobra.Command).Name))
-	if strings.Contains(word, "/") {
-		near = "put a program after --: nsgate check -- " + word + "; "
-	}
+	near := result.Either(strings.Contains(word, "/"), "put a program after --: nsgate check -- "+word+"; ",
+		meant("", strings.ToLower(word), measure.Map(root.Commands(), (*cobra.Command).Name)))
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, near)
 }
 

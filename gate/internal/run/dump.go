@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,12 +46,12 @@ func dumpIn(dir string, base bool) string {
 }
 
 // NamesAlone is what a session lacks without its dump, for a warning.
-func (d Dump) NamesAlone(why error) string {
+func (d Dump) NamesAlone(why error) error {
 	compiler := "XLA"
 	if !d.XLA {
 		compiler = "torch.compile"
 	}
-	return "kernels of " + compiler + " are known by their names alone: " + why.Error()
+	return errors.New("kernels of " + compiler + " are known by their names alone: " + why.Error())
 }
 
 var userDump = input.Pattern(`(?:^|\s)--?xla_dump_to=["']?([^"'\s]*)`)
@@ -108,9 +109,8 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 		here, _ := filepath.Abs(cmp.Or(build.Dir, "."))
 		dir := dumpIn(private, i == 0)
 		defer os.RemoveAll(dir)
-		var asked dumps
-		var left error
-		asked.Files, left = dumped(dir, time.Time{})
+		files, left := dumped(dir, time.Time{})
+		asked := dumps{Files: files}
 		users := userDump().FindStringSubmatch(os.Getenv(flagsOfXLA))
 		if users != nil && p.Base == nil && p.Dump.XLA { // the files of two builds would be mixed
 			if dir = users[1]; !filepath.IsAbs(dir) {
@@ -121,7 +121,7 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 			asked.Files, left = append(asked.Files, files...), cmp.Or(left, more)
 		}
 		if left != nil {
-			res.Undumped = "some " + p.Dump.NamesAlone(left)
+			res.Undumped = fmt.Errorf("some %w", p.Dump.NamesAlone(left))
 		}
 		if len(asked.Files) == 0 {
 			continue

@@ -4,6 +4,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,7 +56,7 @@ sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimiza
 	}
 	p.Base = nil
 	if res, err = Session(t.Context(), p, nil); err != nil || len(res.Operations[1]) > 0 ||
-		!strings.Contains(res.Undumped, "kernels of XLA are known by their names alone") {
+		!strings.Contains(fmt.Sprint(res.Undumped), "kernels of XLA are known by their names alone") {
 		t.Errorf("%v %+v", err, res)
 	}
 

@@ -111,11 +111,10 @@ type Result struct {
 	Base, Head []model.Unprofiled
 	// Operations are those of the kernels that XLA and torch.compile named, of base and head, see [Plan.Dump].
 	Operations [2][]model.Operation
-	// Undumped says why kernels are known by their names alone where a dump was asked for, "" for none.
-	Undumped string
-	GPU      device.State
-	Warnings []string
-	Elapsed  time.Duration
+	Undumped   error // why kernels are known by their names alone where a dump was asked for
+	GPU        device.State
+	Warnings   []string
+	Elapsed    time.Duration
 	// Stages is how long each stage took; RunStarted is the time in runs.
 	Stages map[Stage]time.Duration
 

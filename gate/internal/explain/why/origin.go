@@ -104,12 +104,10 @@ func grownMost(facts []result.Remark) (call string) {
 // Origin is the place in the repository that makes most of the calls, nil for none. Calls outside of steps count only
 // if there are none within: moving weights to the GPU before the first step waits more often than all steps.
 func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Origin {
-	if step != "" {
-		if found, called := t.most(traces, s, step); called {
-			return found
-		}
+	found, called := t.most(traces, s, step)
+	if !called && step != "" {
+		found, _ = t.most(traces, s, "")
 	}
-	found, _ := t.most(traces, s, "")
 	return found
 }
 
@@ -197,10 +195,8 @@ func occurrences(t *model.Trace, name string) (spans []model.Interval) {
 
 // covered reports whether a time lies in one of the spans, which are disjoint and sorted.
 func covered(spans []model.Interval, at int64) bool {
-	i, exact := slices.BinarySearchFunc(spans, at, func(x model.Interval,
-		at int64) int {
-		return cmp.Compare(x.Start, at)
-	})
+	i, exact := slices.BinarySearchFunc(spans, at,
+		func(x model.Interval, at int64) int { return cmp.Compare(x.Start, at) })
 	return exact || i > 0 && at < spans[i-1].End
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// Limits of the search for kernels.
+// Limits of the search for kernels, and what stands for any namespace.
 const (
 	maxFiles    = 20_000  // source files; in a larger repository nothing is found
 	maxFileSize = 2 << 20 // bytes; larger files are generated
+	anySpace    = "NAMESPACE"
 )
 
 // Kernels finds the definition of a kernel by its short name and the whole one: a __global__ function of C++, in a file
@@ -34,10 +35,7 @@ type place struct {
 	opens   string // what opens namespaces in its file
 }
 
-// anySpace begins the names of macros that open namespaces, of any name. So may a decorator.
-const anySpace = "NAMESPACE"
-
-// opens matches what opens namespaces.
+// opens matches what opens a namespace, or macros that may open any.
 var opens = input.Pattern(`\bnamespace\b[^;{}=()]*\{|` + anySpace)
 
 // in reports whether a kernel's namespaces may be open at a place.
@@ -63,10 +61,8 @@ func (d definitions) locate(kernel, whole string) (file string, line int, ok boo
 	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
 		places = bodies
 	}
-	if len(places) != 1 {
-		return "", 0, false
-	}
-	return places[0].file, places[0].line, true
+	first := append(places, place{})[0]
+	return first.file, first.line, len(places) == 1
 }
 
 // languages are the searches of files by suffix.
@@ -117,8 +113,7 @@ func find(root fs.FS) definitions {
 			return nil
 		}
 		search(source, func(name string, at place) {
-			at.file = file
-			found[name] = append(found[name], at)
+			found[name] = append(found[name], place{file, at.line, at.defined, at.opens})
 		})
 		return nil
 	})

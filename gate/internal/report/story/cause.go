@@ -56,9 +56,9 @@ func worst(list []Cause) {
 	})
 }
 
-// has reports whether a row is of the cause.
+// has reports whether a row, nil for none, is of the cause.
 func (c *Cause) has(r *Row) bool {
-	return slices.ContainsFunc(c.Rows, func(x Row) bool { return x.At == r.At })
+	return r != nil && slices.ContainsFunc(c.Rows, func(x Row) bool { return x.At == r.At })
 }
 
 // take moves the rows of a cause into another.

@@ -279,12 +279,10 @@ func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
 	interval := roughInterval(r.F)
 	caused := ""
-	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail &&
-		v.Causes[0].has(r) &&
-		!slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool {
-			return x.F.Bounded() || x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank
-		}) {
-		caused = v.Causes[0].Short
+	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && v.Causes[0].has(r) {
+		first := v.Causes[0].Rows[0].F
+		own := first.Bounded() || first.Subject() == r.F.Subject() && !v.Causes[0].Rank
+		caused = result.Either(own, "", v.Causes[0].Short)
 	}
 	full := Join(", ", interval, limit)
 	switch {

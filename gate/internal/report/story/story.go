@@ -106,10 +106,9 @@ func Tell(r *result.Report, o Options) *Story {
 	v.Causes, v.Open, v.Gains = v.causes(Failing, Warned, Increased), v.causes(Open), v.causes(Faster)
 	v.count()
 	v.verdict()
-	if v.effect = v.largest(); v.effect != nil { // whose cause comes first
-		of, others := parted(v.Causes, func(c Cause) bool { return c.Class == Failing && c.has(v.effect) })
-		v.Causes = append(of, others...)
-	}
+	v.effect = v.largest()
+	headed, others := parted(v.Causes, func(c Cause) bool { return c.Class == Failing && c.has(v.effect) })
+	v.Causes = append(headed, others...)
 	for _, list := range [][]Cause{v.Causes, v.Open, v.Gains} {
 		for i := range list {
 			v.tell(&list[i])
