@@ -214,7 +214,7 @@ func (r Row) changeText(of string, headed bool) string {
 		return fmt.Sprintf(r.outside(), Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
-	case headed && of == "" && r.F.Subject() == measure.Workload:
+	case headed && of == "" && r.F.Subject() == measure.Workload && r.F.Unit == NS:
 		return noneChanged
 	}
 	return name + ": " + r.Values + of + Wrapped(", ", r.Change, "") +
