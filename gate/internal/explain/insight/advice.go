@@ -294,5 +294,5 @@ func scalar(kind string) func(*Failure) bool {
 // unpinned reports whether copies use pageable memory that did not.
 func unpinned(r reason.Memory) bool { return reason.IsPageable(r.Head) && !reason.IsPageable(r.Base) }
 
-// bounded reports whether an absolute bound is broken, and no limit on a change.
-func bounded(x *result.Finding) bool { return x.Bounded() && !(x.Harm() > float64(x.Limit)) }
+// bounded reports whether an absolute bound is broken, and not by a certain change.
+func bounded(x *result.Finding) bool { return x.Bounded() && !(x.Harm() > float64(x.Limit) || x.Low > 0 || x.High < 0) }

@@ -137,15 +137,12 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 					weight++
 				}
 			}
-			if weight == 0 {
-				continue
-			}
 			all += weight
 			kernel := t.kernel
 			if c.Kernel >= 0 {
 				kernel = traces[i].Kernels[c.Kernel].Subject
 			}
-			if place, ok := s.place(c, kernel); ok {
+			if place, ok := s.place(c, kernel); ok && weight > 0 {
 				place.Call = t.call
 				weights[place] += weight
 			}

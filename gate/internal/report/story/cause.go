@@ -221,7 +221,8 @@ func foldProgram(list []Cause, program []Row) []Cause {
 		switch {
 		case r.Class == Increased:
 			at = slices.IndexFunc(list, func(c Cause) bool { return c.counts(r.F.Metric) })
-		case r.F.Scope == measure.ScopeOutput && !(slower && r.F.OfSpeed()):
+		case r.F.Scope == measure.ScopeOutput && !(slower && r.F.OfSpeed()),
+			r.F.Bounded() && (r.F.Head == r.F.Base || r.F.Head < r.F.Base == (r.F.AtMost != nil)): // by no change
 		case len(list) > 0 && (sum/r.Cost() >= explains || !r.Cost().Known() && (r.Class >= list[0].Class ||
 			r.F.Scope == measure.ScopeOutput && step != nil && sum/step.Cost() >= explains)): // which explains it
 			at = 0
