@@ -295,4 +295,6 @@ func scalar(kind string) func(*Failure) bool {
 func unpinned(r reason.Memory) bool { return reason.IsPageable(r.Head) && !reason.IsPageable(r.Base) }
 
 // bounded reports whether an absolute bound is broken, and not by a certain change.
-func bounded(x *result.Finding) bool { return x.Bounded() && !(x.Harm() > float64(x.Limit) || x.Low > 0 || x.High < 0) }
+func bounded(x *result.Finding) bool {
+	return x.Bounded() && !(x.Harm() > float64(x.Limit) || x.Low > 0 || x.High < 0)
+}
