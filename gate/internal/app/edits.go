@@ -24,32 +24,44 @@ type Review struct {
 	base       string // commit where the change left its target, "" where git does not know it
 	// Branch is the one that gave the base, where the host names no commit: what the job ran before can have moved it.
 	Branch string
+	// Several says that the variables of more than one CI host name a target: a build can set those of another one.
+	Several bool
+}
+
+// targets are the variables by which CI hosts name the target branch of a change, the commit where it left that, and
+// the ref and commit of their own merge, "" for none.
+var targets = [][4]string{
+	{"GITHUB_BASE_REF", "", "GITHUB_REF", "GITHUB_SHA"},
+	{"CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CI_MERGE_REQUEST_DIFF_BASE_SHA"},
+	{"BUILDKITE_PULL_REQUEST_BASE_BRANCH"},
+	{"CHANGE_TARGET"}, // Jenkins
+	{"SYSTEM_PULLREQUEST_TARGETBRANCH", "", "BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"},
+	{"BITBUCKET_PR_DESTINATION_BRANCH", "BITBUCKET_PR_DESTINATION_COMMIT"},
+	{"bamboo_repository_pr_targetBranch"},
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
 // Pipelines, Bitbucket or Bamboo, in the repository of the working directory; nil outside of a pull or merge request or
 // a repository. The code of a change can move branches and git's idea of the files: call it before that runs.
 func Reviewed(ctx context.Context, getenv func(string) string) *Review {
-	branch, merge, top := "", "", Repository()
-	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
-		"BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET", "SYSTEM_PULLREQUEST_TARGETBRANCH",
-		"BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
-		branch = cmp.Or(branch, strings.TrimPrefix(getenv(name), "refs/heads/"))
-	}
-	commit := cmp.Or(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"), getenv("BITBUCKET_PR_DESTINATION_COMMIT"))
-	if branch == "" && commit == "" || top == "" {
+	of := slices.DeleteFunc(slices.Clone(targets), func(t [4]string) bool { return getenv(t[0])+getenv(t[1]) == "" })
+	top := Repository()
+	if len(of) == 0 || top == "" {
 		return nil
 	}
-	for _, host := range [][2]string{{"GITHUB_REF", "GITHUB_SHA"}, {"BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"}} {
-		if mergeRef().MatchString(getenv(host[0])) {
-			merge = getenv(host[1])
-		}
+	branch, commit, merge := strings.TrimPrefix(getenv(of[0][0]), "refs/heads/"), getenv(of[0][1]), ""
+	if mergeRef().MatchString(getenv(of[0][2])) {
+		merge = getenv(of[0][3])
 	}
 	in, err := git.Open(ctx, top)
-	if err != nil {
-		return &Review{}
+	if err != nil || len(of) > 1 {
+		return &Review{repository: in, Several: len(of) > 1}
 	}
-	r := &Review{repository: in, base: leftAt(ctx, in, commit, codehost.Target(getenv), merge)}
+	target := ""
+	if of[0] == targets[0] {
+		target = codehost.Target(getenv)
+	}
+	r := &Review{repository: in, base: leftAt(ctx, in, commit, target, merge)}
 	if r.base == "" && commit == "" {
 		r.Branch = "refs/remotes/origin/" + branch
 		r.base, _ = in.Output(ctx, "merge-base", "--end-of-options", "HEAD", r.Branch)

@@ -24,6 +24,14 @@ var misled = map[string]string{
 	"branch named as one": `git update-ref refs/heads/$TARGET HEAD`,
 }
 
+// byBuild are variables of CI hosts with those of others that code of the change can set beside them.
+var byBuild = map[string][]string{
+	"GITHUB_BASE_REF":                 {"CI_MERGE_REQUEST_DIFF_BASE_SHA"},
+	"SYSTEM_PULLREQUEST_TARGETBRANCH": {"BITBUCKET_PR_DESTINATION_COMMIT"},
+	"CI_MERGE_REQUEST_DIFF_BASE_SHA":  {"CHANGE_TARGET"},
+	"CHANGE_TARGET":                   {"GITHUB_SHA"},
+}
+
 func TestReviewedForged(t *testing.T) {
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
 		t.Setenv(name, os.DevNull)
@@ -58,11 +66,24 @@ func TestReviewedForged(t *testing.T) {
 				"GITHUB_EVENT_PATH": filepath.Join(dir, ".git", "event.json")}
 			shell(`printf '{"pull_request":{"base":{"sha":"%s"}}}' $(id main) >.git/event.json`)
 			shell(forge)
-			r := Reviewed(t.Context(), func(name string) string { return set[name] })
+			getenv := func(name string) string { return set[name] }
+			r := Reviewed(t.Context(), getenv)
 			edits, known := r.Edits(t.Context(), []string{"k"}, nil)
 			t.Log(known, edits)
 			if known && len(edits) == 0 || how == "nothing" && !known {
 				t.Errorf("known %v, edits %v of the base %s", known, edits, r.base)
+			}
+			for of, names := range byBuild { // a build sets variables of another host, or the event of none
+				set = map[string]string{"GITHUB_EVENT_PATH": set["GITHUB_EVENT_PATH"], of: "main"}
+				for _, name := range names {
+					set[name] = shell("id HEAD")
+				}
+				shell(`printf '{"pull_request":{"base":{"sha":"%s"}}}' $(id HEAD) >.git/event.json`)
+				r := Reviewed(t.Context(), getenv)
+				_, known := r.Edits(t.Context(), []string{"k"}, nil)
+				if known && r.Branch == "" {
+					t.Errorf("%s and %v name the base %s", of, names, r.base)
+				}
 			}
 		})
 	}
