@@ -97,6 +97,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	}
 	if b.Dir != "" {
 		build.Dir, err = b.revision.Counterpart(b.Dir, build.Dir)
+		build.Files = run.FilesOf(b.Dir)
 		return build, remove, err
 	}
 	tell(Event{Stage: run.Begun, Text: "checking out " + b.revision.Ref})
@@ -120,6 +121,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 		}
 	}
 	build.Dir, err = tree.Counterpart(tree.Root(), build.Dir)
+	build.Files = run.FilesOf(tree.Root())
 	return build, remove, err
 }
 
@@ -136,7 +138,9 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 		}
 	}
 	b.revision.Ref = commit[:12]
-	return b.ready(ctx, func(e Event) { tell(observe, e) })
+	build, remove, err = b.ready(ctx, func(e Event) { tell(observe, e) })
+	build.Files = nil // it may be the head too
+	return build, remove, err
 }
 
 // Commands are the commands that prepare the base build.

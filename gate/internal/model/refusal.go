@@ -131,6 +131,7 @@ var (
 	RunWithoutKernels = kind("run-without-kernels", "A run has no kernels, although others have.")
 	BaseCheckout      = kind("base-checkout", "The base cannot be checked out.")
 	BaseBuild         = kind("base-build", "The build of the base failed.")
+	BaseChanged       = kind("base-changed", "Files of the base build changed between its runs.")
 	NoRanks           = kind("no-ranks", "The job ran no nsgate rank.")
 	RankUnrecorded    = kind("rank-unrecorded", "A rank ran and was not recorded.")
 	Gather            = kind("gather", "A host cannot see or write the gather directory.")

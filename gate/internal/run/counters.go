@@ -65,6 +65,12 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f := p.Build.Files; f != nil {
+		if err := f.follow(stateOf(f.Root), ""); err != nil {
+			return nil, err
+		}
+		defer func() { f.State = stateOf(f.Root) }()
+	}
 	private, err := proc.NewPrivate("")
 	if err != nil {
 		return nil, err

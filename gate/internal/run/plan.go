@@ -33,6 +33,7 @@ type Build struct {
 	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the
 	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
+	Files    *Files // of a base build, nil where they are not known
 }
 
 // Served reports whether its command loads a server, false of no build.
@@ -276,6 +277,7 @@ type program struct {
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
 	Server  *program `json:"server,omitempty"` // that it loads, nil for none
+	Root    string   `json:"root,omitempty"`   // of [Files], "" for none
 }
 
 // program resolves the executable of a build as the shell would in the build's directory. Errors name the build by what

@@ -74,6 +74,9 @@ func (p Plan) spec() (s spec, err error) {
 		if s.Base, err = p.Base.baseProgram(); err != nil {
 			return spec{}, err
 		}
+		if p.Base.Files != nil {
+			s.Base.Root = p.Base.Files.Root
+		}
 	}
 	return s, nil
 }
@@ -252,16 +255,16 @@ type started struct {
 
 // start starts the head or the base; the run has an error where that fails.
 func (s spec) start(t slot) *started {
-	p := s.Head
+	p, before := s.Head, ""
 	if t.Base {
-		p = s.Base
+		p, before = s.Base, s.state()
 	}
 	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
 	x.printed = &printed{to: &x.out, said: s.said}
 	if t.Unprofiled {
 		x.printed.look(s.Outputs)
 	}
-	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
+	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now(), Before: before}
 	if len(s.Results) > 0 {
 		var err error
 		if x.written, err = newResults(s.Results, s.Rows, s.Dir, p.Dir); err != nil {
@@ -357,6 +360,17 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	r.MemoryKills = host.Here().MemoryKills() - x.kills
 	r.Output, r.Found, r.Units = x.out.String(), x.printed.end(), x.printed.units
 	x.readResults(context.WithoutCancel(ctx))
+	if r.Base {
+		r.After = s.state()
+	}
+}
+
+// state is that of the files of the base build, "" where they are not known.
+func (s spec) state() string {
+	if s.Base.Root == "" {
+		return ""
+	}
+	return stateOf(s.Base.Root)
 }
 
 // readResults reads what a harness wrote in a run that has ended.

@@ -116,6 +116,11 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && p.Base != nil { // runs that nobody followed
+			p.Base.Files.follow("", "")
+		}
+	}()
 	if err := p.keepable(); err != nil {
 		return nil, err
 	}
@@ -174,6 +179,11 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		return nil, err
 	}
 	runs, traces, err := p.readFinished(ctx, private, runs, way, note)
+	for _, r := range runs {
+		if r.Base {
+			err = cmp.Or(err, p.Base.Files.follow(r.Before, r.After))
+		}
+	}
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}

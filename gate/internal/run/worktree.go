@@ -201,6 +201,56 @@ func finish(cmd *exec.Cmd, p *proc.Private) error {
 	return proc.Finish(cmd, syscall.SIGTERM)
 }
 
+// Files are those of a base build, which only its own runs may change.
+type Files struct {
+	Root  string // of its checkout
+	State string // after the last of its runs, "" where it is not known
+}
+
+// FilesOf are the files of a build that lies ready.
+func FilesOf(root string) *Files { return &Files{root, stateOf(root)} }
+
+// stateOf is a hash of names, kinds, sizes, inodes and times of change of the files below a directory, without its .git.
+// No program without the rights of root sets a time of change.
+func stateOf(root string) string {
+	sum := sha256.New()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path == filepath.Join(root, ".git") && entry.IsDir() {
+			return fs.SkipDir
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%q %v", path, info.Mode())
+		if !entry.IsDir() {
+			inode, changed := proc.Changed(info)
+			fmt.Fprint(sum, info.Size(), inode, changed)
+		}
+		return nil
+	})
+	fmt.Fprint(sum, err)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// follow takes in the states before and after a run, "" where they are not known. It refuses files that changed since
+// the run before.
+func (f *Files) follow(before, after string) error {
+	if f == nil {
+		return nil
+	}
+	was := f.State
+	f.State = after
+	if was == "" || before == "" || was == before {
+		return nil
+	}
+	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write below "+
+		filepath.Base(f.Root), "files of the base build changed between its runs")
+}
+
 // builtList is the list of the files of a base build, below its directory of git, as sha256sum -z writes it: a
 // hash, two spaces, a name and a NUL. Who builds the base writes it before code of the change runs.
 const builtList = "nsgate-built"
