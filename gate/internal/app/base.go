@@ -97,7 +97,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	}
 	if b.Dir != "" {
 		build.Dir, err = b.revision.Counterpart(b.Dir, build.Dir)
-		build.Files = run.FilesOf(b.Dir)
+		build.Keep(b.Dir)
 		return build, remove, err
 	}
 	tell(Event{Stage: run.Begun, Text: "checking out " + b.revision.Ref})
@@ -121,7 +121,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 		}
 	}
 	build.Dir, err = tree.Counterpart(tree.Root(), build.Dir)
-	build.Files = run.FilesOf(tree.Root())
+	build.Keep(tree.Root())
 	return build, remove, err
 }
 
@@ -139,7 +139,7 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 	}
 	b.revision.Ref = commit[:12]
 	build, remove, err = b.ready(ctx, func(e Event) { tell(observe, e) })
-	build.Files = nil // it may be the head too
+	build.Root = "" // it may be the head too
 	return build, remove, err
 }
 

@@ -40,16 +40,7 @@ func Open(ctx context.Context, top string) (Repository, error) {
 
 // Output is [Output] about the repository.
 func (r Repository) Output(ctx context.Context, args ...string) (string, error) {
-	return r.with(ctx, "", args...)
-}
-
-// with asks like [Repository.Output], with a variable of the environment, "" for none.
-func (r Repository) with(ctx context.Context, variable string, args ...string) (string, error) {
-	cmd := r.command(ctx, args...)
-	if variable != "" {
-		cmd.Env = append(cmd.Env, variable)
-	}
-	return answer(ctx, cmd)
+	return answer(ctx, r.command(ctx, args...))
 }
 
 func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {

@@ -308,13 +308,10 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 	return int(s.Uid), true
 }
 
-// Changed is the inode of a file and its time of change in nanoseconds, 0 where they are not known.
-func Changed(info fs.FileInfo) (inode uint64, at int64) {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, 0
-	}
-	return s.Ino, s.Ctim.Nano()
+// Changed names the inode of a file and its time of change.
+func Changed(info fs.FileInfo) string {
+	s := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprint(s.Ino, s.Ctim.Nano())
 }
 
 // Hold makes a named pipe that this process holds open for writing. Its readers see the end when this process closes

@@ -45,7 +45,7 @@ func Detach(*exec.Cmd)                        {}
 func ignoreSignals()                          {}
 func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
 func bootID() string                          { return "" }
-func Changed(fs.FileInfo) (uint64, int64)     { return 0, 0 }
+func Changed(fs.FileInfo) string              { return "" }
 func Owner(fs.FileInfo) (int, bool)           { return 0, false }
 func Inherited() (map[string]string, error)   { return nil, errors.ErrUnsupported }
 

@@ -65,12 +65,10 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f := p.Build.Files; f != nil {
-		if err := f.follow(stateOf(f.Root), ""); err != nil {
-			return nil, err
-		}
-		defer func() { f.State = stateOf(f.Root) }()
+	if err := p.Build.follow(stateOf(workload.Root), ""); err != nil {
+		return nil, err
 	}
+	defer func() { p.Build.follow("", stateOf(workload.Root)) }()
 	private, err := proc.NewPrivate("")
 	if err != nil {
 		return nil, err

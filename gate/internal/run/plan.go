@@ -33,7 +33,8 @@ type Build struct {
 	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the
 	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
-	Files    *Files // of a base build, nil where they are not known
+	Root     string // of the checkout of a base build, "" where its files are not followed, see [Build.Keep]
+	state    *string
 }
 
 // Served reports whether its command loads a server, false of no build.
@@ -277,7 +278,7 @@ type program struct {
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
 	Server  *program `json:"server,omitempty"` // that it loads, nil for none
-	Root    string   `json:"root,omitempty"`   // of [Files], "" for none
+	Root    string   `json:"root,omitempty"`   // that of [Build]
 }
 
 // program resolves the executable of a build as the shell would in the build's directory. Errors name the build by what
@@ -305,7 +306,7 @@ func (b Build) program(what, next string) (program, error) {
 		}
 		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
-	out := program{Path: path, Command: b.Command, Dir: dir}
+	out := program{Path: path, Command: b.Command, Dir: dir, Root: b.Root}
 	if b.Served() {
 		server, err := Build{Command: b.Server, Dir: b.Dir}.program("the server", next)
 		if err != nil {

@@ -51,9 +51,8 @@ type Run struct {
 	// Server is the server that the run loaded, nil of a workload without one. Start is then the server's, and Duration
 	// that of its client.
 	Server *Served `json:"server,omitempty"`
-	// Before and After are the states of the files of a base build, "" where they are not known.
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
+	Before string  `json:"before,omitempty"` // state of the files of a base build, "" where it is not known
+	After  string  `json:"after,omitempty"`  // likewise
 	// Cut says that ctx ended during the run: nothing of it is kept.
 	Cut bool `json:"-"`
 	// Error says why the run could not be started, "" where it was.

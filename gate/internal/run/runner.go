@@ -74,9 +74,6 @@ func (p Plan) spec() (s spec, err error) {
 		if s.Base, err = p.Base.baseProgram(); err != nil {
 			return spec{}, err
 		}
-		if p.Base.Files != nil {
-			s.Base.Root = p.Base.Files.Root
-		}
 	}
 	return s, nil
 }
@@ -255,10 +252,11 @@ type started struct {
 
 // start starts the head or the base; the run has an error where that fails.
 func (s spec) start(t slot) *started {
-	p, before := s.Head, ""
+	p := s.Head
 	if t.Base {
-		p, before = s.Base, s.state()
+		p = s.Base
 	}
+	before := stateOf(p.Root)
 	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
 	x.printed = &printed{to: &x.out, said: s.said}
 	if t.Unprofiled {
@@ -361,16 +359,8 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	r.Output, r.Found, r.Units = x.out.String(), x.printed.end(), x.printed.units
 	x.readResults(context.WithoutCancel(ctx))
 	if r.Base {
-		r.After = s.state()
+		r.After = stateOf(s.Base.Root)
 	}
-}
-
-// state is that of the files of the base build, "" where they are not known.
-func (s spec) state() string {
-	if s.Base.Root == "" {
-		return ""
-	}
-	return stateOf(s.Base.Root)
 }
 
 // readResults reads what a harness wrote in a run that has ended.

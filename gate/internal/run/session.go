@@ -117,8 +117,8 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		return nil, err
 	}
 	defer func() {
-		if err != nil && p.Base != nil { // runs that nobody followed
-			p.Base.Files.follow("", "")
+		if err != nil { // runs that nobody followed
+			p.Base.follow("", "")
 		}
 	}()
 	if err := p.keepable(); err != nil {
@@ -181,7 +181,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	runs, traces, err := p.readFinished(ctx, private, runs, way, note)
 	for _, r := range runs {
 		if r.Base {
-			err = cmp.Or(err, p.Base.Files.follow(r.Before, r.After))
+			err = cmp.Or(err, p.Base.follow(r.Before, r.After))
 		}
 	}
 	if err = cmp.Or(after.wait(), err); err != nil {

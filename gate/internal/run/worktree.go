@@ -201,54 +201,57 @@ func finish(cmd *exec.Cmd, p *proc.Private) error {
 	return proc.Finish(cmd, syscall.SIGTERM)
 }
 
-// Files are those of a base build, which only its own runs may change.
-type Files struct {
-	Root  string // of its checkout
-	State string // after the last of its runs, "" where it is not known
+// Keep has a base build refused whose files below root, that of its checkout, change between its runs.
+func (b *Build) Keep(root string) {
+	state := stateOf(root)
+	b.Root, b.state = root, &state
 }
 
-// FilesOf are the files of a build that lies ready.
-func FilesOf(root string) *Files { return &Files{root, stateOf(root)} }
-
-// stateOf is a hash of names, kinds, sizes, inodes and times of change of the files below a directory, without its .git.
-// No program without the rights of root sets a time of change.
-func stateOf(root string) string {
-	sum := sha256.New()
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if path == filepath.Join(root, ".git") && entry.IsDir() {
-			return fs.SkipDir
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%q %v", path, info.Mode())
-		if !entry.IsDir() {
-			inode, changed := proc.Changed(info)
-			fmt.Fprint(sum, info.Size(), inode, changed)
-		}
-		return nil
-	})
-	fmt.Fprint(sum, err)
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// follow takes in the states before and after a run, "" where they are not known. It refuses files that changed since
-// the run before.
-func (f *Files) follow(before, after string) error {
-	if f == nil {
+// follow takes in the states of the files before and after a run, "" where they are not known.
+func (b *Build) follow(before, after string) error {
+	if b == nil || b.Root == "" {
 		return nil
 	}
-	was := f.State
-	f.State = after
+	was := *b.state
+	*b.state = after
 	if was == "" || before == "" || was == before {
 		return nil
 	}
 	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write below "+
-		filepath.Base(f.Root), "files of the base build changed between its runs")
+		filepath.Base(b.Root), "files of the base build changed between its runs")
+}
+
+// stateOf is a hash of the files below a directory by their inodes and times of change, which no program without the
+// rights of root sets; "" for no directory.
+func stateOf(root string) string {
+	if root == "" {
+		return ""
+	}
+	sum := sha256.New()
+	err := eachFile(root, func(name string, entry fs.DirEntry) error {
+		info, err := entry.Info()
+		if err == nil {
+			fmt.Fprintf(sum, "%q %s\n", name, proc.Changed(info))
+		}
+		return err
+	})
+	return fmt.Sprintf("%x %v", sum.Sum(nil), err)
+}
+
+// eachFile calls a function for all files and links of a checkout, without its .git, until it returns an error.
+func eachFile(dir string, do func(name string, entry fs.DirEntry) error) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+			return err
+		case name == ".git" && entry.IsDir():
+			return fs.SkipDir
+		case name == ".git" || entry.IsDir():
+			return nil
+		}
+		return do(name, entry)
+	})
 }
 
 // builtList is the list of the files of a base build, below its directory of git, as sha256sum -z writes it: a
@@ -275,17 +278,8 @@ func Unchanged(dir, gitDir string) error {
 		sum, name, _ := strings.Cut(entry, "  ")
 		listed[strings.TrimPrefix(name, "./")] = sum
 	}
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(dir, path)
-		switch {
-		case err != nil:
-			return err
-		case name == ".git" && entry.IsDir():
-			return fs.SkipDir
-		case name == ".git" || entry.IsDir():
-			return nil
-		}
-		sum, err := hashOf(path, entry)
+	err = eachFile(dir, func(name string, entry fs.DirEntry) error {
+		sum, err := hashOf(filepath.Join(dir, name), entry)
 		if err == nil && sum != listed[name] {
 			err = fmt.Errorf("%s is not the file of the build", name)
 		}
