@@ -5,7 +5,10 @@ package command_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/cgi"
@@ -607,6 +610,43 @@ func TestGateMeasures(t *testing.T) {
 	w.inputs["patch"] = ""
 	if log, _ := w.run(""); !strings.HasSuffix(log, "\nnone\n") {
 		t.Errorf("nsgate gets %s", log)
+	}
+}
+
+// TestCertificates: certificates that an earlier step names reach the programs of nsgate, and not its own requests.
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	w := newWorkflow(t)
+	w.script("bin/nsgate", `if [ "$1" = check ]; then /usr/bin/env | /usr/bin/grep -E '^NSGATE_LOADER|SSL_CERT|^/'; fi`)
+	w.inputs["record"], w.inputs["patch"] = "", ""
+	w.set["SSL_CERT_FILE"], w.set["SSL_CERT_DIR"] = "/evil.pem", "/evil"
+	said, _ := w.run("")
+	for _, want := range []string{"NSGATE_LOADER=SSL_CERT_FILE=/evil.pem\nSSL_CERT_DIR=/evil\n", "\nSSL_CERT_FILE=\n",
+		"\nSSL_CERT_DIR=\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("nsgate gets %s", said)
+		}
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a server of the change gets a request")
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	own := newWorld(t)
+	certificate := pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	if err := os.WriteFile(filepath.Join(own.work, "evil.pem"), pem.EncodeToMemory(&certificate), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.shell(`echo '{"pull_request": {"number": 7}}' >` + own.work + "/event.json")
+	for name, value := range map[string]string{"NSGATE_LOADER": "SSL_CERT_FILE=" + own.work + "/evil.pem",
+		"GITHUB_ACTIONS": "true", "NSGATE_TOKEN_FD": "3", "GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": "a/b",
+		"GITHUB_EVENT_PATH": own.work + "/event.json"} {
+		own.set(name, value)
+	}
+	said = own.run(0, "sh", "-c", "nsgate compare $KERNELS/base $KERNELS/base --comment true 3<event.json").said()
+	if !strings.Contains(said, "certificate signed by unknown authority") {
+		t.Errorf("nsgate says %s", said)
 	}
 }
 
