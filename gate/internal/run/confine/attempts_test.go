@@ -33,6 +33,8 @@ type attempt struct {
 	Ancestor, Neighbour int
 }
 
+const noProcess = 1<<22 + 1 // above the largest number of a process
+
 // attempts are what a child may not do, whatever a file makes of it.
 var attempts = map[string]func(a attempt) error{
 	"write a hook of git":    func(a attempt) error { return os.WriteFile(a.Dir+"/.git/hooks/pre-commit", nil, 0o755) },
@@ -89,6 +91,10 @@ var attempts = map[string]func(a attempt) error{
 	"fork":              func(attempt) error { return raw(unix.SYS_CLONE, uintptr(unix.SIGCHLD)) },
 	"signal its parent": func(a attempt) error { return unix.Kill(a.Parent, 0) },
 	"signal a thread":   func(a attempt) error { return unix.Tgkill(a.Parent, a.Parent, 0) },
+	// The kernel says EPERM of a process out of reach, and ESRCH of none: only the filter says EPERM of that.
+	"signal a thread of none": func(attempt) error { return unix.Tgkill(noProcess, noProcess, 0) },
+	"signal none":             func(attempt) error { return unix.Kill(noProcess, 0) },
+	"trace none":              func(attempt) error { return unix.PtraceAttach(noProcess) },
 	"signal by a descriptor": func(a attempt) error {
 		_, err := unix.PidfdOpen(a.Parent, 0)
 		return err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,11 @@ func TestMain(m *testing.M) {
 	Register("--attempts", attempt.tried)
 	if len(os.Args) < 2 || os.Args[1] != proc.HiddenArg {
 		os.Exit(m.Run())
+	}
+	if os.Args[2] == "--parent" {
+		proc.UseGuard()
+		Ask(context.Background(), "--answer", Limits{}, request("wait"), func(told) error { return nil })
+		os.Exit(0)
 	}
 	if os.Args[2] == "--free" { // of a kernel without a filter
 		restrict = func() error { return errors.New("no such call") }
@@ -131,6 +138,39 @@ func TestAsk(t *testing.T) {
 	if all, err := ask(t.Context(), "pid"); err != nil || all[0].Process != os.Getpid() {
 		t.Errorf("a confined process asked another one: %+v, %v", all, err)
 	}
+}
+
+// A child ends with its parent, in whatever way that ends, although it has nothing to say.
+func TestOrphan(t *testing.T) {
+	parent := exec.Command("/proc/self/exe", proc.HiddenArg, "--parent")
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := func() (pid string) {
+		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+		for _, name := range stats {
+			text, _ := os.ReadFile(name)
+			_, rest, _ := strings.Cut(string(text), ") ")
+			if cells := strings.Fields(rest); len(cells) > 1 && cells[1] == fmt.Sprint(parent.Process.Pid) {
+				pid = filepath.Dir(name)
+			}
+		}
+		return pid
+	}
+	pid := ""
+	for deadline := time.Now().Add(10 * time.Second); pid == "" && time.Now().Before(deadline); pid = child() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // it reads
+	parent.Process.Kill()
+	parent.Wait()
+	for deadline := time.Now().Add(10 * time.Second); pid != "" && time.Now().Before(deadline); {
+		if text, err := os.ReadFile(pid + "/stat"); err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("the child %s outlives its parent", pid)
 }
 
 // A kernel that cannot confine is a warning, and the files are read.
