@@ -268,12 +268,21 @@ func TestKillGuard(t *testing.T) {
 		t.Skip("slow")
 	}
 	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			loseGuard(t, signal)
+		})
+	}
+}
+
+func loseGuard(t *testing.T, signal syscall.Signal) {
 	w := newWorld(t)
 	w.script("app", waits)
 	j := w.start("nsgate", "record", "--runs", "2", "--", "./app")
 	w.until("the run", func() bool { return w.exists("pid") })
 	for pid := range w.find("__run --guard") {
-		syscall.Kill(pid, syscall.SIGKILL)
+		syscall.Kill(pid, signal)
 	}
 	os.WriteFile(filepath.Join(w.work, "go"), nil, 0o644)
 	if code := j.wait(); code != 0 {
