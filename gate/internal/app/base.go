@@ -138,9 +138,8 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 		}
 	}
 	b.revision.Ref = commit[:12]
-	build, remove, err = b.ready(ctx, func(e Event) { tell(observe, e) })
-	build.Root = "" // it may be the head too
-	return build, remove, err
+	defer func() { build.Root = "" }() // it may be the head too
+	return b.ready(ctx, func(e Event) { tell(observe, e) })
 }
 
 // Commands are the commands that prepare the base build.

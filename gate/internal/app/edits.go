@@ -24,8 +24,6 @@ type Review struct {
 	base       string // commit where the change left its target, "" where git does not know it
 	// Branch is the one that gave the base, where the host names no commit: what the job ran before can have moved it.
 	Branch string
-	// Several says that the variables of more than one CI host name a target: a build can set those of another one.
-	Several bool
 }
 
 // targets are the variables by which CI hosts name the target branch of a change, the commit where it left that, and
@@ -33,11 +31,9 @@ type Review struct {
 var targets = [][4]string{
 	{"GITHUB_BASE_REF", "", "GITHUB_REF", "GITHUB_SHA"},
 	{"CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CI_MERGE_REQUEST_DIFF_BASE_SHA"},
-	{"BUILDKITE_PULL_REQUEST_BASE_BRANCH"},
-	{"CHANGE_TARGET"}, // Jenkins
 	{"SYSTEM_PULLREQUEST_TARGETBRANCH", "", "BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"},
 	{"BITBUCKET_PR_DESTINATION_BRANCH", "BITBUCKET_PR_DESTINATION_COMMIT"},
-	{"bamboo_repository_pr_targetBranch"},
+	{"BUILDKITE_PULL_REQUEST_BASE_BRANCH"}, {"CHANGE_TARGET"}, {"bamboo_repository_pr_targetBranch"},
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
@@ -45,23 +41,18 @@ var targets = [][4]string{
 // a repository. The code of a change can move branches and git's idea of the files: call it before that runs.
 func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 	of := slices.DeleteFunc(slices.Clone(targets), func(t [4]string) bool { return getenv(t[0])+getenv(t[1]) == "" })
-	top := Repository()
-	if len(of) == 0 || top == "" {
+	if len(of) == 0 || Repository() == "" {
 		return nil
 	}
 	branch, commit, merge := strings.TrimPrefix(getenv(of[0][0]), "refs/heads/"), getenv(of[0][1]), ""
 	if mergeRef().MatchString(getenv(of[0][2])) {
 		merge = getenv(of[0][3])
 	}
-	in, err := git.Open(ctx, top)
-	if err != nil || len(of) > 1 {
-		return &Review{repository: in, Several: len(of) > 1}
+	in, err := git.Open(ctx, Repository())
+	if err != nil || len(of) > 1 { // a build can set the variables of another host
+		return &Review{}
 	}
-	target := ""
-	if of[0] == targets[0] {
-		target = codehost.Target(getenv)
-	}
-	r := &Review{repository: in, base: leftAt(ctx, in, commit, target, merge)}
+	r := &Review{repository: in, base: leftAt(ctx, in, commit, codehost.Target(getenv), merge)}
 	if r.base == "" && commit == "" {
 		r.Branch = "refs/remotes/origin/" + branch
 		r.base, _ = in.Output(ctx, "merge-base", "--end-of-options", "HEAD", r.Branch)
@@ -254,8 +245,3 @@ const dirty = "-dirty"
 
 // GitDir is the git directory of the working directory, "" where there is none.
 func GitDir(ctx context.Context) string { return Ask(ctx, "", "rev-parse", "--absolute-git-dir") }
-
-// Origin is the address that a checkout was cloned from, "" where git does not say.
-func Origin(ctx context.Context, root string) string {
-	return Ask(ctx, root, "config", "--get", "remote.origin.url")
-}

@@ -200,7 +200,7 @@ func (in *Inputs) each(dir string, do func(pattern, file string) error) error {
 const mostSearched = 64 << 20
 
 // mentioned adds to settings the variables of a job that the command or an input names: by these the program may run.
-// A name of one word, such as LINES, counts behind a sign that programs and shells name variables with, or behind a NUL.
+// A name of one word, such as LINES, counts behind a NUL, or a sign that programs and shells name variables with.
 func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) error {
 	of := map[string]*regexp.Regexp{}
 	for _, v := range os.Environ() {

@@ -138,20 +138,16 @@ var hosts = []struct {
 	{"GITHUB_REF", "", "GITHUB_SHA", "GITHUB_EVENT_NAME", []string{"push", "schedule", "workflow_dispatch"}},
 }
 
-// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, else "",
-// also where two of them name a branch: a build can set variables of another host. The error: the checkout is of another
-// commit than the job's, or does not hold the files that are measured.
+// DefaultCommit is the commit of a CI job of GitHub, GitLab or Buildkite on the default branch, else "", also where two
+// of them name a branch. The error: the checkout is of another commit, or does not hold the files that are measured.
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
-	several := 0
-	for _, host := range hosts {
-		several += min(1, len(getenv(host.branch)))
-	}
+	named := strings.Fields(getenv(hosts[0].branch) + " " + getenv(hosts[1].branch) + " " + getenv(hosts[2].branch))
 	for _, host := range hosts {
 		branch, standard, start := getenv(host.branch), getenv(host.standard), getenv(host.start)
 		if host.standard == "" {
 			standard = "refs/heads/" + codehost.DefaultBranch(getenv)
 		}
-		if several > 1 || branch == "" || branch != standard || !slices.Contains(host.starts, start) {
+		if len(named) > 1 || branch == "" || branch != standard || !slices.Contains(host.starts, start) {
 			continue
 		}
 		id, err := commit(ctx)

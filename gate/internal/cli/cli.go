@@ -31,18 +31,15 @@ import (
 // token starts without them: libraries that they name enter every program but a static one.
 const loader = "NSGATE_LOADER"
 
-var loaded = []string{"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GCONV_PATH", "LOCPATH", "SSL_CERT_FILE",
-	"SSL_CERT_DIR"}
+var loaded = strings.Fields("LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH GCONV_PATH LOCPATH SSL_CERT_FILE SSL_CERT_DIR")
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {
 	if len(args) > 0 && args[0] == run.RunnerArg { // a child of this program: the runner below the profiler, the guard
 		return run.RunnerMain(args[1:])
 	}
-	if os.Getenv(loader) != "" {
-		x509.SystemCertPool() // once, before SSL_CERT_FILE comes back
-	}
 	for line := range strings.Lines(os.Getenv(loader)) {
+		x509.SystemCertPool() // the first call loads it: before SSL_CERT_FILE comes back
 		if name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "="); slices.Contains(loaded, name) {
 			os.Setenv(name, value)
 		}

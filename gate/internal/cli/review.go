@@ -107,12 +107,8 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 	}
 	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
-		why := "check out the base too (fetch-depth: 2)"
-		if review.Several {
-			why = "variables of several CI hosts name its target; set those of one"
-		}
 		return []github.Notice{{Title: ownTitle, Message: "cannot tell whether this change edits its own baseline or " +
-			"policy: " + why}}
+			"policy: check out the base too (fetch-depth: 2), and let variables of one CI host alone name its target"}}
 	}
 	var notices []github.Notice
 	if review.Branch != "" {

@@ -136,8 +136,6 @@ func (p *Private) watch(self string) {
 	}
 }
 
-const guardGrace = 3 * time.Second // for the end of a guard that is no longer needed
-
 // Close removes the directory and sends the guard home.
 func (p *Private) Close() error {
 	err := removePrivate(p.Path, p.Lock, p.owner)
@@ -145,9 +143,8 @@ func (p *Private) Close() error {
 		p.Done = err == nil
 		p.tell()
 		p.lifeline.Close()
-		late := time.AfterFunc(guardGrace, func() { p.guard.Process.Kill() }) // the workload may have stopped it
+		defer time.AfterFunc(3*time.Second, func() { p.guard.Process.Kill() }).Stop() // the workload may have stopped it
 		p.guard.Wait()
-		late.Stop()
 		tools.ended(p.guard)
 	}
 	if p.Lock != nil {

@@ -117,9 +117,9 @@ func Finish(cmd *exec.Cmd, signal os.Signal) error {
 // Terminate ends a command that [Isolate] has set up and its group, politely at first. done is closed once it has
 // ended.
 func Terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
-	TerminateGroup(cmd)
+	SignalGroup(cmd, syscall.SIGTERM)
 	if !Ended(done, grace) {
-		KillGroup(cmd)
+		SignalGroup(cmd, os.Kill)
 	}
 }
 

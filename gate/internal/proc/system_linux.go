@@ -28,18 +28,12 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// TerminateGroup asks a command that Isolate has set up, and its group, to end.
-func TerminateGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-
 // SignalGroup sends a signal to a command that Isolate has set up, and to its group.
 func SignalGroup(cmd *exec.Cmd, s os.Signal) {
 	if s, ok := s.(syscall.Signal); ok {
 		syscall.Kill(-cmd.Process.Pid, s)
 	}
 }
-
-// KillGroup ends them.
-func KillGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // Status is a run's exit code, or -1 and the signal that ended it.
 func Status(s *os.ProcessState) (code int, sig string) {

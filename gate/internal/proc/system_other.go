@@ -24,9 +24,7 @@ func (Children) Release()                  {}
 func (Children) Living() []int             { return nil }
 func (Children) End()                      {}
 func Isolate(*exec.Cmd)                    {}
-func TerminateGroup(c *exec.Cmd)           { KillGroup(c) }
-func SignalGroup(c *exec.Cmd, _ os.Signal) { KillGroup(c) }
-func KillGroup(c *exec.Cmd)                { c.Process.Kill() }
+func SignalGroup(c *exec.Cmd, _ os.Signal) { c.Process.Kill() }
 
 func Status(s *os.ProcessState) (int, string) { return s.ExitCode(), "" }
 func Hold(string) (io.Closer, error)          { return io.NopCloser(nil), nil }

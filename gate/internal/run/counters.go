@@ -65,10 +65,10 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Build.follow(stateOf(workload.Root), ""); err != nil {
+	if err := p.Build.follow(Run{Base: true, States: [2]string{stateOf(workload.Root)}}); err != nil {
 		return nil, err
 	}
-	defer func() { p.Build.follow("", stateOf(workload.Root)) }()
+	defer func() { p.Build.follow(Run{Base: true, States: [2]string{1: stateOf(workload.Root)}}) }()
 	private, err := proc.NewPrivate("")
 	if err != nil {
 		return nil, err

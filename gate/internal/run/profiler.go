@@ -289,7 +289,7 @@ func (c child) stop(lifeline io.Closer) {
 			return
 		}
 	}
-	proc.KillGroup(c.cmd)
+	proc.SignalGroup(c.cmd, os.Kill)
 	<-c.done
 }
 

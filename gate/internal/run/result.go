@@ -50,9 +50,8 @@ type Run struct {
 	Together int `json:"together,omitempty"`
 	// Server is the server that the run loaded, nil of a workload without one. Start is then the server's, and Duration
 	// that of its client.
-	Server *Served `json:"server,omitempty"`
-	Before string  `json:"before,omitempty"` // state of the files of a base build, "" where it is not known
-	After  string  `json:"after,omitempty"`  // likewise
+	Server *Served   `json:"server,omitempty"`
+	States [2]string `json:"states,omitzero"` // of the files of a base build, before and after, "" where not known
 	// Cut says that ctx ended during the run: nothing of it is kept.
 	Cut bool `json:"-"`
 	// Error says why the run could not be started, "" where it was.

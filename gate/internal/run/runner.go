@@ -262,7 +262,7 @@ func (s spec) start(t slot) *started {
 	if t.Unprofiled {
 		x.printed.look(s.Outputs)
 	}
-	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now(), Before: before}
+	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now(), States: [2]string{before}}
 	if len(s.Results) > 0 {
 		var err error
 		if x.written, err = newResults(s.Results, s.Rows, s.Dir, p.Dir); err != nil {
@@ -359,7 +359,7 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	r.Output, r.Found, r.Units = x.out.String(), x.printed.end(), x.printed.units
 	x.readResults(context.WithoutCancel(ctx))
 	if r.Base {
-		r.After = stateOf(s.Base.Root)
+		r.States[1] = stateOf(s.Base.Root)
 	}
 }
 

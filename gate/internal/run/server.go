@@ -223,7 +223,7 @@ func (x *server) end(clientFailed bool, grace time.Duration) (killed bool) {
 	proc.SignalGroup(x.cmd, x.Stop)
 	killed = !proc.Ended(x.done, grace)
 	if killed {
-		proc.KillGroup(x.cmd)
+		proc.SignalGroup(x.cmd, syscall.SIGKILL)
 		<-x.done
 	}
 	return killed

@@ -118,7 +118,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	}
 	defer func() {
 		if err != nil { // runs that nobody followed
-			p.Base.follow("", "")
+			p.Base.follow(Run{Base: true})
 		}
 	}()
 	if err := p.keepable(); err != nil {
@@ -180,9 +180,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	}
 	runs, traces, err := p.readFinished(ctx, private, runs, way, note)
 	for _, r := range runs {
-		if r.Base {
-			err = cmp.Or(err, p.Base.follow(r.Before, r.After))
-		}
+		err = cmp.Or(err, p.Base.follow(r))
 	}
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err

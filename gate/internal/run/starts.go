@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -203,7 +204,7 @@ func (x *part) endAll(runs map[int]*started) {
 	}
 	for _, run := range runs {
 		if run.tree != nil {
-			proc.TerminateGroup(run.cmd)
+			proc.SignalGroup(run.cmd, syscall.SIGTERM)
 			run.tree.Continue()
 		}
 	}

@@ -207,13 +207,13 @@ func (b *Build) Keep(root string) {
 	b.Root, b.state = root, &state
 }
 
-// follow takes in the states of the files before and after a run, "" where they are not known.
-func (b *Build) follow(before, after string) error {
-	if b == nil || b.Root == "" {
+// follow takes in the states of the files of a base build before and after a run.
+func (b *Build) follow(r Run) error {
+	if b == nil || b.Root == "" || !r.Base {
 		return nil
 	}
-	was := *b.state
-	*b.state = after
+	was, before := *b.state, r.States[0]
+	*b.state = r.States[1]
 	if was == "" || before == "" || was == before {
 		return nil
 	}
@@ -222,11 +222,8 @@ func (b *Build) follow(before, after string) error {
 }
 
 // stateOf is a hash of the files below a directory by their inodes and times of change, which no program without the
-// rights of root sets; "" for no directory.
+// rights of root sets.
 func stateOf(root string) string {
-	if root == "" {
-		return ""
-	}
 	sum := sha256.New()
 	err := eachFile(root, func(name string, entry fs.DirEntry) error {
 		info, err := entry.Info()

@@ -70,9 +70,11 @@ func readEvent(getenv func(string) string) (x event) {
 	return x
 }
 
-// Target is the commit of the target branch of a pull request by the event of a job on GitHub, "" where it says none.
+// Target is the commit of the target branch of a pull request by the event of a job on GitHub, "" where it says none,
+// and where no event of GitHub is of a pull request: a build can name a file as the event of another host.
 func Target(getenv func(string) string) string {
-	if p := readEvent(getenv).Pull; p != nil && commitID().MatchString(p.Base.SHA) {
+	p := readEvent(getenv).Pull
+	if p != nil && getenv("GITHUB_BASE_REF") != "" && commitID().MatchString(p.Base.SHA) {
 		return p.Base.SHA
 	}
 	return ""
