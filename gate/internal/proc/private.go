@@ -143,7 +143,7 @@ func (p *Private) Close() error {
 		p.Done = err == nil
 		p.tell()
 		p.lifeline.Close()
-		defer time.AfterFunc(3*time.Second, func() { p.guard.Process.Kill() }).Stop() // the workload may have stopped it
+		defer time.AfterFunc(3*time.Second, func() { p.guard.Process.Kill() }).Stop() // it may be stopped
 		p.guard.Wait()
 		tools.ended(p.guard)
 	}
