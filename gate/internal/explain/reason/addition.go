@@ -50,7 +50,7 @@ func (r Traded) String() string {
 		", at most " + r.High.Change() + "), so it does not fail the gate"
 }
 
-// OpenWhole is an undecided whole that would make up for a slower part, by Change.
+// OpenWhole is an undecided whole that contains a slower part, and changed by Change.
 type OpenWhole struct {
 	Metric, Kernel string
 	Change         result.Number
@@ -58,7 +58,7 @@ type OpenWhole struct {
 
 func (r OpenWhole) String() string {
 	return "slower, and the " + result.Title(r.Metric) + " of " + r.Kernel + " (" + r.Change.Change() +
-		"), which would make up for it, is undecided"
+		"), which contains it, is undecided"
 }
 
 // Excused is a whole that is slower by parts that the policy allows. Change is that of all else in it.

@@ -40,7 +40,7 @@ var (
 	_ = result.Keyed("under-cost", UnderCost{}, "The change costs too little to fail the gate.")
 	_ = result.Keyed(result.KeyTraded, Traded{}, "A whole that contains the slower part is not worse.")
 	_ = result.Keyed("launched", Launched{}, "A job starts or ends later; its whole run is not certainly longer.")
-	_ = result.Keyed("open-whole", OpenWhole{}, "A whole that would make up for the slower part is undecided.")
+	_ = result.Keyed("open-whole", OpenWhole{}, "A whole that contains the slower part is undecided.")
 	_ = result.Keyed("excused", Excused{}, "The whole is within its limit without the parts that the policy allows.")
 	_ = result.Keyed(result.KeyTwoLevels, TwoLevels{}, "The runs of a side are bimodal.")
 	_ = result.Keyed("outlier", Outlier{}, "One run of a side is an outlier.")

@@ -400,10 +400,11 @@ var claims = map[string]func(c claim) bool{
 				n++
 			}
 		}
-		// for which several runs are enough
-		step := c.f.Metric == measure.StepTime.Name || c.f.Metric == measure.MeanStep.Name
-		return n >= int(c.number("some")) && (2*c.number("some") > c.number("all") || step && c.number("some") > 1) &&
-			c.number("all") <= float64(len(c.f.HeadRuns))
+		some, all := int(c.number("some")), int(c.number("all"))
+		// Several runs are enough of a step, in a mode, or as hardly ever by chance.
+		sure := c.f.Metric == measure.StepTime.Name || c.f.Metric == measure.MeanStep.Name ||
+			c.f.Mode != nil && c.f.Mode.Kind == "appeared" || stats.Fisher(some, all, 0, len(base)) <= 0.05+slack
+		return n >= some && (2*some > all || sure && some > 1) && all <= len(c.f.HeadRuns)
 	},
 	"bounds-kept": func(c claim) bool {
 		some, _ := broken(c)
@@ -418,8 +419,9 @@ var claims = map[string]func(c claim) bool{
 		return !c.f.Gates && c.number("high") <= math.Max(float64(c.f.Limit), 0.005)+slack
 	},
 	"open-whole": func(c claim) bool {
-		return c.f.Outcome == result.Undecided && c.f.Doubted &&
-			c.number("change") <= math.Max(float64(c.f.Limit), 0.005)+slack
+		device := c.f.Scope == measure.ScopeDevice || c.f.Metric == measure.Imbalance.Name // which may exchange times
+		return c.f.Outcome == result.Undecided && c.f.Undecided &&
+			(device || c.f.Doubted && c.number("change") <= math.Max(float64(c.f.Limit), 0.005)+slack)
 	},
 	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {
