@@ -75,10 +75,12 @@ func (r Open) String() string { return r.Interval.String() + " contains " + r.Bo
 type Uncertain struct {
 	Interval
 	Bound
+	Overlap bool // of the runs of both sides, where no host is named
 }
 
 func (r Uncertain) String() string {
-	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but not certain among so many comparisons"
+	return r.Interval.String() + " is beyond " + r.Bound.String() + result.Either(r.Overlap,
+		", but runs of both sides overlap", ", but not certain among so many comparisons")
 }
 
 type LikeHosts struct {

@@ -20,7 +20,7 @@ var reasons = []result.Reason{
 	Workloads{Open: []string{"a"}, All: 2}, Workloads{Undecided: []string{"a"}, All: 2}, Workloads{All: 2},
 	Beyond{}, Beyond{Bound{By: "limit"}}, Within{Bound{By: "floor"}}, Within{Bound{By: "tick"}},
 	Within{Bound{By: "run"}},
-	Within{Bound{By: "count"}}, Better{}, Open{}, Uncertain{}, LikeHosts{}, MostRuns{}, NotJudged{}, NotJudged{1, 2},
+	Within{Bound{By: "count"}}, Better{}, Open{}, Uncertain{}, Uncertain{Overlap: true}, LikeHosts{}, MostRuns{}, NotJudged{}, NotJudged{1, 2},
 	FewSamples{},
 	OutlierAsAWhole{}, OutlierAsAWhole{Side: "base"}, SingleRun{What: "step"}, SingleRun{What: "kernel"},
 	SingleRun{What: "copies"}, SingleRun{What: "output"}, SingleRun{What: "benchmark"},

@@ -240,7 +240,7 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 }
 
 // settle says why a comparison is undecided and how to decide it.
-func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
+func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float64) []result.Remark {
 	var hidden []result.Remark
 	switch {
 	case f.Mode == nil:
@@ -250,13 +250,16 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	spread := result.Number(math.Sqrt(2 * e.session.S2))
-	n := e.runsNeeded(t, &f, limit, alpha)
+	n := e.runsNeeded(t, &f, x.limit, alpha)
+	if x.overlap() {
+		n = max(n, int(1/innerPart)) // of which one a side may overlap
+	}
 	var says result.Reason = reason.TooManyRuns{Most: MaxRuns}
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		says = reason.MoreRuns{Runs: n}
 	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard || !(e.modes.drawn() && f.Mode.Needed > 0) &&
-		stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0):
+		stats.RunsFor(e.contrast.Estimate, e.working(x.limit), e.run, 0, result.Confidence, MaxRuns) == 0):
 		// the runs hide it, not where they were measured
 	case session > 0 && t.batches:
 		says = reason.OtherBatch{Spread: spread}
@@ -265,7 +268,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 			hidden = slices.Concat(hidden, terms.NotReplayed(t.Base, t.Head))
 		}
 		says = reason.OtherHost{Hosts: t.hosts(), Spread: spread}
-	case f.MDE.Known() && float64(f.MDE) > limit:
+	case f.MDE.Known() && float64(f.MDE) > x.limit:
 		says = reason.TooFine{MDE: f.MDE}
 	}
 	return append(hidden, result.Say(says))

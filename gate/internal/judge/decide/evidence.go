@@ -94,7 +94,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	margin := stats.Margin(e.variance, result.Confidence)
 	x.low, x.high = e.natural(estimate-margin), e.natural(estimate+margin)
 	if x.base > 0 {
-		x.limit = math.Max(x.limit, x.floor/x.base)
+		x.limit = math.Max(x.limit, x.floor/x.base*(1+1e-9)) // a change of exactly the floor is none
 	}
 	x.trends, x.standsOut = t.trend, e.standsOut()
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
@@ -192,6 +192,7 @@ func (x *evidence) sign() float64 {
 func (x *evidence) heeds() bool   { return x.gates || x.warns }
 func (x *evidence) worse() bool   { return x.sign()*x.change > 0 }
 func (x *evidence) certain() bool { return x.p < x.alpha && !x.overlaps }
+func (x *evidence) overlap() bool { return x.p < x.alpha && x.overlaps }
 func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
 // worst and least are the ends of the interval in the direction of harm.
@@ -227,7 +228,7 @@ func (x *evidence) belowFloor() bool {
 // where its whole interval is, because its kernels are judged one by one.
 func (x *evidence) beyond() bool {
 	size := math.Abs(x.change)
-	return size > x.limit && size*x.base > x.floor*(1+1e-9) &&
+	return size > x.limit &&
 		(x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit)
 }
 

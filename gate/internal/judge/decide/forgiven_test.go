@@ -239,3 +239,21 @@ func silenced(r *result.Report, policy *thresholds.Resolved) *result.Finding {
 	}
 	return nil
 }
+
+// A kernel that got slower beside others that got faster is in doubt, and does not fail, where the GPU time is shorter
+// and only a single run's delay of the CPU makes the step longer.
+func TestLargerWholeUndecided(t *testing.T) {
+	all := recording(t, "h200/sessions/transformer-b")
+	base, head := some(all, []int{0, 1, 2, 3, 4}), some(all, []int{5})
+	backToBack(&head)
+	slowedBy(&head, func(s measure.Subject) bool { return strings.HasPrefix(s.Name, "nvjet") }, inEveryRun(-0.1))
+	slowedBy(&head, named("vectorized_layer_norm_kernel"), inEveryRun(0.3))
+	step := slices.Clone(values(&base, measure.Workload, measure.StepTime))
+	stepTo(&head, step, 1.1, starved)
+	base.SortSeries()
+	head.SortSeries()
+	r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+	if f := find(r, "vectorized_layer_norm_kernel", "total"); r.Verdict != result.NoVerdict || f.ReasonKey != "open-whole" {
+		t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, said(r))
+	}
+}

@@ -233,7 +233,7 @@ func withinLimit(x *evidence) result.Reason {
 
 func containsLimit(x *evidence) result.Reason {
 	if x.least() > x.limit || -x.worst() > x.limit {
-		return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0)}
+		return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0), Overlap: x.overlap()}
 	}
 	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}
 }
@@ -284,7 +284,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	case r.adds == matched:
 		f.Qualify(qualified(t, e.pair, f)...)
 	case r.adds == remedy && (explained == nil || explained.runs):
-		f.Qualify(settle(t, e, f, x.limit, alpha)...)
+		f.Qualify(settle(t, e, f, &x, alpha)...)
 	}
 	return f
 }

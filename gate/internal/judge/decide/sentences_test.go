@@ -335,7 +335,9 @@ var claims = map[string]func(c claim) bool{
 		}) == 0
 	},
 
-	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
+	"beyond": func(c claim) bool {
+		return math.Abs(c.change()) > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha)
+	},
 	"better": func(c claim) bool { return math.Abs(c.change()) > c.number("limit")-slack },
 	"within": func(c claim) bool { return c.low() >= -c.limit()-slack && c.high() <= c.limit()+slack },
 	"open": func(c claim) bool {
@@ -344,7 +346,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"uncertain": func(c claim) bool {
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) &&
-			float64(c.f.P) >= float64(c.r.Alpha)/2-slack
+			(float64(c.f.P) >= float64(c.r.Alpha)/2-slack || c.x.Args["overlap"] == true)
 	},
 	"like-hosts": func(c claim) bool {
 		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= c.number("most")+slack &&
@@ -419,9 +421,14 @@ var claims = map[string]func(c claim) bool{
 		return !c.f.Gates && c.number("high") <= math.Max(float64(c.f.Limit), 0.005)+slack
 	},
 	"open-whole": func(c claim) bool {
+		// A larger whole that is undecided does not let a smaller one forgive.
+		i := slices.IndexFunc(c.r.Findings, func(f result.Finding) bool {
+			return f.Metric == c.x.Args["metric"] && f.Title() == c.x.Args["kernel"]
+		})
 		device := c.f.Scope == measure.ScopeDevice || c.f.Metric == measure.Imbalance.Name // which may exchange times
-		return c.f.Outcome == result.Undecided && c.f.Undecided &&
-			(device || c.f.Doubted && c.number("change") <= math.Max(float64(c.f.Limit), 0.005)+slack)
+		return c.f.Outcome == result.Undecided && c.f.Undecided && (device || c.f.Doubted &&
+			(c.number("change") <= math.Max(float64(c.f.Limit), 0.005)+slack || i >= 0 && c.r.Findings[i].Outcome ==
+				result.Undecided))
 	},
 	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {

@@ -179,7 +179,13 @@ func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 			isOf(f, measure.Imbalance) && !w.worse(w.allowed)) {
 			open = &w
 		}
-		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
+		if !w.notWorse() {
+			continue
+		}
+		if larger := measure.Where(wholes[k+1:], whole.probablyWorse); len(larger) > 0 && !w.sameWork {
+			if !slices.ContainsFunc(larger, func(x whole) bool { return !x.undecided }) {
+				doubtful = &larger[0]
+			}
 			continue
 		}
 		if !w.undecided {
