@@ -183,7 +183,7 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	e.ID = ""
 	whole := len(live) == 0 || len(m.moved)+len(m.gone) == 0
 	if !whole {
-		_, scaled := align.SameWork(live, []model.Session{s})
+		_, _, scaled := align.SameWork(live, []model.Session{s})
 		whole = len(scaled) > 0
 	}
 	if whole {

@@ -26,10 +26,11 @@ const (
 )
 
 // SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats
-// of a cycle, or per step of the baseline where the same launches are done in another number of steps.
-func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
+// of a cycle, or per step of the baseline where the same launches are done in another number of steps. Both sides have
+// the same steps as warm-up.
+func SameWork(base, head []model.Session) (_, scaled []model.Session, says []result.Remark) {
 	if recorded.ByLaunch(head) { // launches of each kernel, chosen by their number
-		return head, nil
+		return base, head, nil
 	}
 	if w := repeatsOf(base, head); w != nil {
 		head = w.asMany(head)
@@ -37,7 +38,8 @@ func SameWork(base, head []model.Session) (scaled []model.Session, says []result
 			Ratio: result.Number(w.ratio)}))
 	}
 	head, ratio := regroup(base, head)
-	return head, append(says, result.SayIf(ratio != 1, reason.Regrouped{Ratio: result.Number(ratio)})...)
+	base, head = sameWarmup(base, head, ratio)
+	return base, head, append(says, result.SayIf(ratio != 1, reason.Regrouped{Ratio: result.Number(ratio)})...)
 }
 
 // repeats compares how often the runs of both sides repeat one cycle.
@@ -199,6 +201,42 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 		}
 	}
 	return regrouped, ratio
+}
+
+// sameWarmup gives both sides as many steps of warm-up as the one with more of them has, where these are looked for:
+// slow steps do not leave the gate by that. Steps that are added are as long as those that count, and no longer do.
+func sameWarmup(base, head []model.Session, ratio float64) (_, _ []model.Session) {
+	b, h := &base[len(base)-1], &head[len(head)-1]
+	before, now := recorded.New(base, measure.Total).WarmupSteps(), recorded.New(head, measure.Total).WarmupSteps()/ratio
+	found := b.Step != "" && h.Step != "" && b.Warmup == "auto" && h.Warmup == "auto"
+	if most := max(before, now); found && most > min(before, now) {
+		return withWarmup(base, most), withWarmup(head, ratio*most)
+	}
+	return base, head
+}
+
+// withWarmup gives every run so many steps of warm-up.
+func withWarmup(sessions []model.Session, steps float64) []model.Session {
+	out := slices.Clone(sessions)
+	for i := range out {
+		s, was := &out[i], &sessions[i]
+		s.Series = slices.Clone(s.Series)
+		repeats, _ := was.Find(measure.Warmup, measure.Repeats.Name)
+		for j := range s.Series {
+			x := &s.Series[j]
+			each, known := was.Find(measure.Steps, x.Metric.Name)
+			switch more := measure.Map(repeats.Values, func(n float64) float64 { return steps - n }); {
+			case x.Subject == measure.Warmup && x.Metric == measure.Repeats:
+				x.Values = plus(x.Values, more, 1)
+			case known && (x.Subject == measure.Warmup || x.Subject == measure.Steps):
+				for run := range more {
+					more[run] *= each.Values[run] / float64(max(1, s.Runs[run].Total-s.Runs[run].Skipped))
+				}
+				x.Values = plus(x.Values, more, result.Either(x.Subject == measure.Warmup, 1.0, -1.0))
+			}
+		}
+	}
+	return out
 }
 
 // Alike gives the sessions of one side with rows named as the other side names them: tests of JUnit with their suite

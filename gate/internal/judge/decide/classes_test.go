@@ -1155,6 +1155,11 @@ func phaseCases(tb testing.TB) (out []classCase) {
 		more(measure.Warmup, 0.1), warming(4))...)
 	out = append(out, inAll("warm-up of 73 % of the GPU time unchanged", "", kernelRelations(tb), mustNotFail, nil,
 		warming(4))...)
+	// Slow steps do not leave the gate as warm-up: was: a pass, with a warning.
+	out = append(out, inAll("24 steps +50 %, that only the head leaves out as warm-up", "", kernelRelations(tb),
+		mustFail, warming(1.5))...)
+	out = append(out, inAll("24 steps that only the head leaves out as warm-up", "", kernelRelations(tb), mustNotFail,
+		warming(1))...)
 	out = append(out, inAll("evaluation of 30 % of the GPU time +20 %", "", kernelRelations(tb), mustSay,
 		more(measure.After, 0.2), evaluating)...)
 	return append(out, inAll("evaluation of 30 % of the GPU time unchanged", "", kernelRelations(tb), mustNotFail, nil,

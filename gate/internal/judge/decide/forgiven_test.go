@@ -253,7 +253,8 @@ func TestLargerWholeUndecided(t *testing.T) {
 	base.SortSeries()
 	head.SortSeries()
 	r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
-	if f := find(r, "vectorized_layer_norm_kernel", "total"); r.Verdict != result.NoVerdict || f.ReasonKey != "open-whole" {
+	f := find(r, "vectorized_layer_norm_kernel", "total")
+	if r.Verdict != result.NoVerdict || f.ReasonKey != "open-whole" {
 		t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, said(r))
 	}
 }

@@ -109,7 +109,7 @@ func Judge(in Input) *Decision {
 	if refusal != nil {
 		return d.conclude(verdict.Gate{Refused: refusal})
 	}
-	head, scaled := align.SameWork(base, in.Head)
+	base, head, scaled := align.SameWork(base, in.Head)
 	d.Stage, d.t, d.Scaled = Aligned, newComparison(withRatios(policy, base), withRatios(policy, head), policy), scaled
 	m := match.New(d.t.Sides)
 	if refusal := m.Refusal(); refusal != nil {
