@@ -207,7 +207,8 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 // slow steps do not leave the gate by that. Steps that are added are as long as those that count, and no longer do.
 func sameWarmup(base, head []model.Session, ratio float64) (_, _ []model.Session) {
 	b, h := &base[len(base)-1], &head[len(head)-1]
-	before, now := recorded.New(base, measure.Total).WarmupSteps(), recorded.New(head, measure.Total).WarmupSteps()/ratio
+	before := recorded.New(base, measure.Total).WarmupSteps()
+	now := recorded.New(head, measure.Total).WarmupSteps() / ratio
 	found := b.Step != "" && h.Step != "" && b.Warmup == "auto" && h.Warmup == "auto"
 	if most := max(before, now); found && most > min(before, now) {
 		return withWarmup(base, most), withWarmup(head, ratio*most)
