@@ -379,29 +379,53 @@ func nameSuites(s *model.Session) {
 	s.SortSeries()
 }
 
+// apart names elements: the second and later ones of a key have a number, which makes no name that is given.
+func apart(names, keys []string) []string {
+	of, seen, last := map[string][]string{}, map[string]int{}, map[string]int{}
+	for _, name := range names {
+		of[name], last[name] = []string{name}, 1
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		for len(of[name]) <= seen[keys[i]] {
+			last[name]++
+			again := fmt.Sprintf("%s#%d", name, last[name])
+			if _, given := of[again]; !given {
+				of[name] = append(of[name], again)
+			}
+		}
+		out[i] = of[name][seen[keys[i]]]
+		seen[keys[i]]++
+	}
+	return out
+}
+
 // tests gives the rows of the test cases among elements of JUnit that have a time and nothing in them, and names the
 // other cases: those of one name have a number. The arguments are the suite before the name of a case without a class,
 // and that of the rows. jq alone takes five times as long.
 func tests(elements any, arguments []any) any {
-	seen, rows := map[string]int{}, []any{}
+	var cases []map[string]any
+	var names []string
+	attribute := func(v map[string]any, name string) string {
+		text, _ := v["attributes"].(map[string]any)[name].(string)
+		return text
+	}
 	for _, v := range elements.([]any) {
-		v := v.(map[string]any)
-		if v["name"] != "testcase" {
-			continue
+		if v := v.(map[string]any); v["name"] == "testcase" {
+			suite := cmp.Or(attribute(v, "classname"), arguments[0].(string))
+			names = append(names, strings.TrimPrefix(suite+"."+attribute(v, "name"), "."))
+			cases = append(cases, v)
 		}
-		attributes := v["attributes"].(map[string]any)
-		text := func(name string) string { s, _ := attributes[name].(string); return s }
-		row := strings.TrimPrefix(cmp.Or(text("classname"), arguments[0].(string))+"."+text("name"), ".")
-		seen[row]++
-		if n := seen[row]; n > 1 {
-			row += fmt.Sprintf("#%d", n)
-		}
-		seconds, err := strconv.ParseFloat(strings.TrimSpace(text("time")), 64)
-		if err != nil || seconds == 0 || text("status") != "" || len(v["elements"].([]any)) > 0 {
-			rows = append(rows, map[string]any{"row": row, "case": v})
+	}
+	rows := make([]any, len(cases))
+	for i, row := range apart(names, names) {
+		v := cases[i]
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(attribute(v, "time")), 64)
+		if err != nil || seconds == 0 || attribute(v, "status") != "" || len(v["elements"].([]any)) > 0 {
+			rows[i] = map[string]any{"row": row, "case": v}
 		} else {
-			rows = append(rows, map[string]any{"row": row, "metric": "duration", "unit": "s", "suite": arguments[1],
-				"value": seconds})
+			rows[i] = map[string]any{"row": row, "metric": "duration", "unit": "s", "suite": arguments[1],
+				"value": seconds}
 		}
 	}
 	return rows

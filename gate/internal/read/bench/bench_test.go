@@ -278,6 +278,14 @@ func TestRead(t *testing.T) {
 		{"serving metrics", "a.json",
 			`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"concurrency":8,"model":"m",` +
 				`"max_ttft_ms":99}`, "p99 TTFT duration 2e+07, token throughput item_rate 5"},
+		{"twins beside a name with a number", "a.json", google(strings.Join([]string{rep("B", 0, 2), rep("B", 0, 4),
+			rep("B#2", 0, 90)}, ",")), "B duration 2e+06, B#2 duration 9e+07, B#3 duration 4e+06"},
+		{"hyperfine, twins beside a name with a number", "a.json", `{"results":[{"command":"a","median":1},` +
+			`{"command":"a","median":2},{"command":"a#2","median":90}]}`,
+			"a duration 1e+09, a#2 duration 9e+10, a#3 duration 2e+09"},
+		{"JUnit, twins beside a name with a number", "a.xml", `<testsuite><testcase name="t" time="1"/>` +
+			`<testcase name="t" time="2"/><testcase name="t#2" time="90"/></testsuite>`,
+			"t duration 1e+09, t#2 duration 9e+10, t#3 duration 2e+09"},
 		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
 			`"queue_depth" is no serving metric that nsgate knows`},
 		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`,

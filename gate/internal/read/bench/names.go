@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -158,4 +159,16 @@ var functions = []filter.Function{
 	ofText("words", func(s string) any { return measure.Map(strings.Fields(s), func(w string) any { return w }) }),
 	ofText("quoted", func(text string) any { return measure.Quote(text) }),
 	{Name: "tests", Arguments: 2, Call: tests},
+	// apart: names of the texts of a list, or of lists that begin with a text, see [apart]
+	{Name: "apart", Call: func(v any, _ []any) any {
+		list, _ := v.([]any)
+		names := measure.Map(list, func(x any) string {
+			if parts, ok := x.([]any); ok {
+				x = parts[0]
+			}
+			return fmt.Sprint(x)
+		})
+		keys := measure.Map(list, func(x any) string { return fmt.Sprint(x) })
+		return measure.Map(apart(names, keys), func(name string) any { return name })
+	}},
 }

@@ -4,6 +4,6 @@ module {name: "Catch2", known: "value|\\w+Bound|ci|variance|(?:low|high)(?:Mild|
 def is: type == "object" and has("elements") and (.name | IN("Catch2TestRun", "Catch"));
 def benchmarks($around): .elements[] | ([$around, .attributes.name | select(. != null and . != "")] | join("/")) as $name
   | if .name == "BenchmarkResults" then {name: $name, inner: .elements} else benchmarks(if .name | IN("TestCase", "Section") then $name else $around end) end;
-[benchmarks("")] as $all | ([$all[].name] | numbered) as $numbers | range($all | length) as $i
-| {row: ($all[$i].name + if $numbers[$i] > 1 then "#\($numbers[$i])" else "" end)} + ([$all[$i].inner[] | {key: .name, value: .attributes}] | from_entries
+[benchmarks("")] as $all | ([$all[].name] | apart) as $rows | range($all | length) as $i
+| {row: $rows[$i]} + ([$all[$i].inner[] | {key: .name, value: .attributes}] | from_entries
     | if .mean then {metric: "duration", unit: "ns", value: (.mean.value | num)} else {failed: (.failed.message // "no result")} end)

@@ -4,7 +4,7 @@ module {name: "hyperfine", parts: "parameters", known: "mean|stddev|median|user|
 def is: type == "object" and any(.results | arrays | .[:50][]; type == "object" and has("command") and (has("times") or has("median")));
 (.results // []) as $all | ([$all[].command] | counts) as $count
 | [$all[] | if $count[.command] > 1 then [.command, (.parameters // {} | to_entries[] | "\(.key)=\(.value)")] | join(" ")
-    else .command end] as $names | ($names | numbered) as $numbers
-| range($all | length) as $i | ($names[$i] + nth_of($numbers[$i])) as $row | $all[$i]
+    else .command end] | apart as $rows
+| range($all | length) as $i | $rows[$i] as $row | $all[$i]
 | if any(.exit_codes[]?; . != 0) then {row: $row, failed: true}
   elif .median != null then {row: $row, metric: "duration", unit: "s", value: .median} else {row: $row, metric: "duration", unit: "s", values: .times} end

@@ -8,9 +8,8 @@ def suites($around): .elements[] | select(.name != "testcase")
   | if .name == "testsuite" then "\($around)/\(.attributes.name // "")" as $full
       | {full: $full, name: (.attributes.name // ""), cases: .elements}, suites($full)
     else suites($around) end;
-[{elements: [.]} | suites("")] as $all | ([$all[].full] | numbered) as $numbers | range($all | length) as $i
-| $all[$i] as $s | $numbers[$i] as $n
-| ($s.full | ltrimstr("/") | ltrimstr("/")) + nth_of($n) | . as $suite
+[{elements: [.]} | suites("")] as $all | ([$all[].full] | apart) as $names | range($all | length) as $i
+| $all[$i] as $s | ($names[$i] | ltrimstr("/") | ltrimstr("/")) as $suite
 | $s.cases | tests($s.name; $suite)[] | if .case then .row as $row | .case | ([.elements[].name]) as $inner
   | if any($inner[]; . == "skipped") or (.attributes.status | IN("notrun", "disabled")) then {row: $row, skipped: true}
     elif any($inner[]; IN("failure", "error")) then {row: $row, failed: true}

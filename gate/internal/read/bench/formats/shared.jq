@@ -1,13 +1,11 @@
 # Definitions that all filters share, in addition to meaning, metric, setting, normal and known_names of names.go.
 # num makes a number of a text of one, as of 1,234.5, and leaves another text as it is. A longer one takes long to make, and is none.
 def num: if type == "string" and utf8bytelength < 400 then (if contains(",") and test("^\\d{1,3}(?:,\\d{3})+\\.\\d+$") then gsub(","; "") else trim end | tonumber? // .) else . end;
-def nth_of($n): if $n > 1 then "#\($n)" else "" end;
 def lines: split("\n")[] | rtrimstr("\r");
 def no_number: IN("NaN", "Infinity", "-Infinity");
 def quote: if type == "string" then quoted else . end;
-# counts gives how many of each text a list has, numbered how many of each stand up to there.
+# counts gives how many of each text a list has.
 def counts: map(strings) | group_by(.) | map({key: .[0], value: length}) | from_entries;
-def numbered: [to_entries | group_by(.value)[] | to_entries[] | [.value.key, .key + 1]] | sort | map(.[1]);
 def settings: with_entries(select((.key | setting // "") != ""));
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
 def the_log: "find out why they failed; the log of the server tells";
