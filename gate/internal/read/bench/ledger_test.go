@@ -227,7 +227,10 @@ func TestSettings(t *testing.T) {
 		"max_concurrency=none random_input_len=1024 request_rate=10",
 		`"num_prompts":10,"completed":10,"total_input_tokens":50,"total_output":1000,`://
 		"input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
-		`"completed":10,"duration":2.5,`:                             "completed=10 duration=2.5",
+		`"completed":10,"duration":2.5,`:              "completed=10 duration=2.5",
+		`"max_concurrency":null,"concurrency":1.875,`: "max_concurrency=none", // SGLang
+		`"concurrency":1.875,`: "",
+		`"concurrency":8,`:     "concurrency=8",
 		`"dtype":"fp8","kv_cache_dtype":"auto","quantization":null,`: "dtype=fp8 kv_cache_dtype=auto quantization=none",
 	} {
 		s, err := Read(strings.NewReader(serve(more)), "a.json")

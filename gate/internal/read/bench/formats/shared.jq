@@ -33,7 +33,8 @@ def served($zero):
      elif $done and $asked and $done.value < $asked.value
      then refused("only \($done.value) of \($asked.value) requests were completed (\($done.key), \($asked.key))";
        "find out why the others failed; the log of the server tells") else empty end),
-    {load: (settings + if $done and ($asked | not) then {completed: $done.value} + if $duration then {duration: $duration.value} else {} end else {} end
+    # SGLang counts the concurrency that it reached, which no run repeats
+    {load: ((if has("max_concurrency") or (.concurrency | type == "number" and . != floor) then del(.concurrency) else . end | settings) + if $done and ($asked | not) then {completed: $done.value} + if $duration then {duration: $duration.value} else {} end else {} end
       + ([("input", "output") as $kind | first_of(["total_\($kind)", "total_\($kind)_tokens"])
           | select(. != null and ($counts | max) > 0) | {"\($kind)_tokens_per_request": (.value / ($counts | max))}] | add // {})),
      start: ((.date | strings) // null)},
