@@ -274,6 +274,13 @@ func TestRead(t *testing.T) {
 			`"http_req_failed":{"values":{"rate":0.25}}}}`, "requests failed: http_req_failed.rate is 0.25"},
 		{"k6 not a number", "a.json", `{"metrics":{"http_req_duration":{"avg":"@{min=3}"}}}`,
 			`http_req_duration: "@{min=3}" is no number`},
+		{"k6 without a rate", "a.json", strings.Replace(k6Machine(0, `{"name":"iterations","type":"counter","values":`+
+			`{"count":8}},`), `"duration":2.5,`, "", 1), "checks more_value 1, mean request latency duration 6e+06, median request latency duration 5e+06, " +
+			"p90 request latency duration 7e+06, p95 request latency duration 8e+06"},
+		{"k6 with a metric twice", "a.json", k6Machine(0, `{"name":"http_req_duration","type":"trend","values":`+
+			`{"avg":9}},`), `holds two metrics "http_req_duration"`},
+		{"k6 without HTTP", "a.json", `{"metrics":{"iteration_duration":{"avg":3,"p(95)":5}}}`,
+			"mean iteration duration duration 3e+06, p95 iteration duration duration 5e+06"},
 		{"k6 without requests", "a.json", `{"metrics":{"iterations":{"count":0}}}`, "holds no measurement of k6"},
 		{"serving metrics", "a.json",
 			`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"concurrency":8,"model":"m",` +
