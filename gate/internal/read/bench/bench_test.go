@@ -293,6 +293,11 @@ func TestRead(t *testing.T) {
 		{"JUnit, twins beside a name with a number", "a.xml", `<testsuite><testcase name="t" time="1"/>` +
 			`<testcase name="t" time="2"/><testcase name="t#2" time="90"/></testsuite>`,
 			"t duration 1e+09, t#2 duration 9e+10, t#3 duration 2e+09"},
+		{"nccl-tests of two runs", "a.txt", ncclText + ncclText, "holds the tables of two runs"},
+		{"nccl-tests of two collectives", "a.json", "# Collective test starting: a_perf\n" +
+			ncclOne + "# Collective test starting: b_perf\n" + ncclOne, "a 8 B float none out-of-place duration 5000, " +
+			"a average bus bandwidth bandwidth 1e+09, b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
+			"bandwidth 1e+09"},
 		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
 			`"queue_depth" is no serving metric that nsgate knows`},
 		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`,

@@ -88,6 +88,7 @@ samples="100"><failed message="no memory"/></BenchmarkResults><OverallResult suc
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 443.007
 #`
+	ncclOne  = "# size count type redop time algbw busbw\n8 2 float none 5 0.1 0.1\n# Avg bus bandwidth : 1\n"
 	ncclJSON = `{"version":2,"start_time":"2026-01-02 03:04:05","args":["./build/all_reduce_perf","-b","8"],
 "env":["A=1"],"nccl_version":22703,"config":{"nthreads":1,"devices":[{"rank":0,"hostname":"h1",
 "device":0,"device_info":"NVIDIA H100"}]},"results":[{"size":1024,"count":256,"type":"float",

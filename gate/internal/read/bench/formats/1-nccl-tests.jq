@@ -16,18 +16,23 @@ if type == "object" then hosts([.config.devices[]? | {host: .hostname, gpu: .dev
     | named($test; .size; [.type, .redop, .root] | map(tostring | split(" ") | join(""))) as $name
     | ("out_of_place", "in_place") as $key | .[$key] | objects | row($name; $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
   (.average_bus_bandwidth.bandwidth | numbers | average) else (split("\r\n") | join("\n") | split("\n")) as $lines
+  | ([$lines[] | select(contains("test starting:"))] | length > 1) as $several
   | hosts([$lines[] | select(contains(" Rank ") and test("^\\s*# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
-    {row: "algbw, busbw", left_out: "the time in another unit"}, ([foreach $lines[] as $line ({test: ""};
+    {row: "algbw, busbw", left_out: "the time in another unit"}, ([foreach $lines[] as $line ({test: "", tests: []};
       ($line | words) as $w | ($w | length) as $n | .out = []
         | if .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
           (if .timed then $w[:-2] else $w end) as $w | (($w | length) - (.head | length)) as $first
           | .at as $at | .wrong as $wrong | named(.test; $w[0]; $w[2:$first]) as $name
           | .out = [range($at | length) | row($name; place[.]; $w[$at[.] + $first]; $w[($wrong[.] // 99) + $first])]
         elif ($line | contains("test starting:")) then .test = ($w[-1] | test_of)
-        elif ($w | index("algbw")) != null then .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
+        elif ($w | index("algbw")) != null then
+          .test as $test | (if .tests | index([$test]) != null then .out = [{kind: "several-processes",
+              refuse: "\($file) holds the tables of two runs", next: "write the output of each into a file of its own"}] else . end)
+          | .tests += [$test] | .head = ($w | map(select(. != "#"))) | .timed = (.head[-1] == "timestamp")
           | (.head | index("time") // index("cputime")) as $first | .head = .head[$first:(if .timed then -1 else null end)]
           | .at = [.head | to_entries[] | select(.value | IN("time", "cputime")).key] | .wrong = [.head | to_entries[] | select(.value == "#wrong").key]
-        elif ($line | contains("Avg bus bandwidth")) then .out = [$line | capture("Avg bus bandwidth *: *(?<v>\\S+)").v | num | numbers | average]
+        elif ($line | contains("Avg bus bandwidth")) then (if $several then "\(.test) " else "" end) as $of
+          | .out = [$line | capture("Avg bus bandwidth *: *(?<v>\\S+)").v | num | numbers | average | .row = $of + .row]
         else . end; .out[])]
     | if any(.metric == "duration" or .failed != null) then .[]
       else {refuse: "\($file): no row of the table can be read", kind: "bad-table", next: "run it again, and write its output alone"} end) end
