@@ -298,6 +298,10 @@ func TestRead(t *testing.T) {
 			ncclOne + "# Collective test starting: b_perf\n" + ncclOne, "a 8 B float none out-of-place duration 5000, " +
 			"a average bus bandwidth bandwidth 1e+09, b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
 			"bandwidth 1e+09"},
+		{"genai-perf cancelled", "a.json", `{"request_latency":{"unit":"ms","avg":5},"was_cancelled":true}`,
+			"the run was cancelled"},
+		{"genai-perf with errors", "a.json", `{"request_latency":{"unit":"ms","avg":5},"error_summary":[{"count":2}]}`,
+			"requests failed: error_summary is 2"},
 		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
 			`"queue_depth" is no serving metric that nsgate knows`},
 		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`,

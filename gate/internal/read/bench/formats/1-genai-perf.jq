@@ -4,6 +4,8 @@ def is: type == "object" and any((.request_throughput, .request_latency, .time_t
   .output_token_throughput, .error_request_count); type == "object" and (has("unit") or has("avg")));
 def leaves: to_entries[] | if (.value | type) == "object" then .value | leaves else . end;
 def avg($name): .[$name] | .avg?;
+(select(.was_cancelled == true) | refused("the run was cancelled"; "run it to its end")),
+([.error_summary[]?.count | numbers] | add | values | requests_failed("error_summary"; .)),
 (if .error_request_count | type == "object" and has("avg") then .error_request_count.avg | select(. == null or failures > 0)
    | requests_failed("error_request_count"; .) else empty end),
 ([.input_config | objects | leaves] as $asked | ([$asked[] | select(.key == "request_count") | .value | numbers] | max) as $count
