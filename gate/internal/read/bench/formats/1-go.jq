@@ -8,8 +8,9 @@ def is: (type == "string" or (type == "array" and (.[0] | type == "object" and h
   then refused("go test failed"; "find out why; its output tells") else empty end),
   (foreach $lines[] as $line (""; ($line | capture("(?:^|\\W)pkg: (?<suite>\\S+)$").suite) // .; . as $suite | $line
     | (capture("--- FAIL: (?<row>Benchmark\\S*)") | .failed = true),
-      (capture(pattern) | .name as $name | .rest | [splits("\\s+")] | range(0; length - 1; 2) as $i | .[$i + 1] as $unit | {suite: $suite, value: (.[$i] | num)}
+      ((capture(pattern) | .name as $name | .rest | [splits("\\s+")] | range(0; length - 1; 2) as $i | .[$i + 1] as $unit | {suite: $suite, value: (.[$i] | num)}
           + if $unit == "ns/op" then {row: $name, metric: "duration", unit: "ns"}
             elif $unit == "B/op" then {row: "\($name) memory", metric: "memory", unit: "B"}
             elif $unit == "MB/s" then {row: "MB/s", left_out: "the time in another unit"} else {row: "\($name) \($unit)", unit: $unit} end
-        | if .value == 0 and .metric == "duration" then {row: $name, left_out: "0 by a coarse clock"} else . end)))
+        | if .value == 0 and .metric == "duration" then {row: $name, left_out: "0 by a coarse clock"} else . end)
+       // (select(contains(" ns/op")) | {row: "a line of ns/op", left_out: "no name of a benchmark before its numbers"}))))

@@ -15,7 +15,7 @@ def rates: {requests_per_second: "request throughput", output_tokens_per_second:
   ((.metrics, .) | .request_totals? | objects | .errored | select(. != null and failures > 0) | requests_failed("request_totals.errored"; .)), (.metrics |
     (. as $all | latencies | to_entries[] | .key as $of | .value as [$name, $unit] | $all[$of].successful | objects
       | if .mean == 0 then {row: $of, left_out: "0: no request has it", of: $of} else
-        {of: $of}, ({mean, median} + (.percentiles // {} | {p90, p95, p99}) | to_entries[] | select(.value != null)
-        | {row: "\(.key) \($name)", metric: "duration", unit: $unit, value}) end),
+        {of: $of}, (., .percentiles | objects | to_entries[] | select(.key | IN("mean", "median", "p90", "p95", "p99"))
+        | {row: "\(.key) \($name)"} + if .value == null then {left_out: "no number"} else {metric: "duration", unit: $unit, value} end) end),
     (. as $all | rates | to_entries[] | .key as $of | $all[$of].successful.mean | select(. != null)
       | {row: (rates[$of]), metric: "item_rate", value: ., of: $of}))

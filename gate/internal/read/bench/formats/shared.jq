@@ -38,5 +38,5 @@ def served($zero):
       + ([("input", "output") as $kind | first_of(["total_\($kind)", "total_\($kind)_tokens"])
           | select(. != null and ($counts | max) > 0) | {"\($kind)_tokens_per_request": (.value / ($counts | max))}] | add // {})),
      start: ((.date | strings) // null)},
-    (to_entries[] | select(.value != null) | (.key | meaning) as $m | select($m.row)
-      | if .value == 0 and $m.unit and ($zero | not) then {row: .key, left_out: "0: no request has it"} else {value, of: .key, once: true} + $m end);
+    (to_entries[] | (.key | meaning) as $m | select($m.row and (.value != null or $m.unit))
+      | if .value == null then {row: .key, left_out: "no number"} elif .value == 0 and $m.unit and ($zero | not) then {row: .key, left_out: "0: no request has it"} else {value, of: .key, once: true} + $m end);
