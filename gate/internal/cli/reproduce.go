@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -114,14 +117,30 @@ func secretive(flag, value string) bool {
 var limited, lone = input.Pattern(` --(runs|budget)[ =]\S+`), input.Pattern(` --runs[ =]1( |$)`)
 
 // callsOf are the commands that settle what a check left undecided; line repeats the check, without what hidden names.
-// Of finished profiles they say what to record first.
-func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.Calls {
+// Of finished profiles they say what to record first, and compare them with the settings of the workload.
+func callsOf(line string, policy *thresholds.Resolved, w *thresholds.Workload, hidden []string) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
+		if w == nil {
+			w = &thresholds.Workload{}
+		}
+		compare := "nsgate compare" + strings.Join(compared().FindAllString(line, -1), "")
+		rows := w.Rows()
+		if filter.IsFile(rows) && !filepath.IsAbs(rows) {
+			rows = filepath.Join(filepath.Dir(policy.File), rows)
+		}
+		own := [][2]string{{"threshold"}, {"step", w.Step}, {"warmup", w.Warmup}, {"rows", rows}}
+		if w.Threshold != nil {
+			own[0][1] = strings.ReplaceAll(measure.Percent(*w.Threshold), " ", "")
+		}
+		for _, x := range own {
+			if x[1] != "" && !strings.Contains(compare, " --"+x[0]+" ") {
+				compare += " --" + x[0] + " " + commandWord(x[1])
+			}
+		}
 		return &result.Calls{Runs: "record " + result.RunsHere + " runs a side, as these were, then: " + line,
-			Paired: "record both builds interleaved on one host, then: nsgate compare" +
-				strings.Join(limits().FindAllString(line, -1), "") + " BASE HEAD"}
+			Paired: "record both builds interleaved on one host, then: " + compare + " BASE HEAD"}
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
 	if len(hidden) > 0 {
@@ -150,12 +169,14 @@ func (v *given) settling(e *env, line string, policy *thresholds.Resolved, workl
 	if e.args.workload != nil && !known && !strings.Contains(line, " -- ") {
 		hidden = append(hidden, "command behind --")
 	}
-	return callsOf(line, policy, hidden)
+	return callsOf(line, policy, w, hidden)
 }
 
 var (
-	limits  = input.Pattern(` --(` + strings.Join(strings.Fields(policyNames), "|") + `)[ =]('[^']*'|\S+)`)
-	calling = input.Pattern(`nsgate (check|compare)\b`)
+	limits = flagged(policyNames)
+	// compared are the flags of a check of finished profiles, and of a comparison, that say how files are compared.
+	compared = flagged(policyNames + " rows step warmup")
+	calling  = input.Pattern(`nsgate (check|compare)\b`)
 )
 
 // limiting is a call with the limits of this command in place of its own.
@@ -174,4 +195,9 @@ func (v *given) limiting(call string) string {
 		}
 		return command
 	})
+}
+
+// flagged matches the flags of these names with their values.
+func flagged(names string) func() *regexp.Regexp {
+	return input.Pattern(` --(` + strings.Join(strings.Fields(names), "|") + `)[ =]('[^']*'|\S+)`)
 }

@@ -33,11 +33,25 @@ func TestCalls(t *testing.T) {
 		{"nsgate check --from dir", based, finished("nsgate check --from dir")},
 		{"nsgate compare a b", based, finished("nsgate compare a b")},
 	} {
-		if got := callsOf(c.line, c.policy.For(""), nil); !reflect.DeepEqual(got, c.want) {
+		if got := callsOf(c.line, c.policy.For(""), nil, nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.line, got, c.want)
 		}
 	}
-	if got := callsOf("nsgate check --base-ref main", based.For(""),
+	limit := 0.015
+	own := &thresholds.Workload{Threshold: &limit, Step: "a b", Results: []thresholds.Results{{Rows: "bench.jq"}}}
+	based.File = "../nsgate.toml"
+	for line, want := range map[string]string{
+		"nsgate check --from dir":                 "--threshold 1.5% --step 'a b' --rows ../bench.jq",
+		"nsgate check --threshold 2% --from dir":  "--threshold 2% --step 'a b' --rows ../bench.jq",
+		"nsgate compare --rows '.[] | .x' a b":    "--rows '.[] | .x' --threshold 1.5% --step 'a b'",
+		"nsgate check --from dir --workload scan": "--threshold 1.5% --step 'a b' --rows ../bench.jq",
+	} {
+		got := callsOf(line, based.For(""), own, nil).Paired
+		if got != "record both builds interleaved on one host, then: nsgate compare "+want+" BASE HEAD" {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+	if got := callsOf("nsgate check --base-ref main", based.For(""), nil,
 		[]string{"--build", "command behind --"}); got.With !=
 		"the same --build and command behind --" {
 		t.Errorf("hidden commands: %+v", got)
