@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -73,6 +74,9 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 		}
 		if err := render(e, &v.printed, h); err != nil {
 			return err
+		}
+		if len(h.LeftOut) > 0 {
+			fmt.Fprintln(e.Err, "nsgate: left out: "+report.Clean(strings.Join(h.LeftOut, ", "))+", unlike the last one")
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type History struct {
 	GPU      string   `json:"gpu"`
 	Moments  []Moment `json:"moments"` // the oldest first
 	Trends   []Trend  `json:"trends"`  // the program first, then what changed most
+	// LeftOut counts the sessions that cannot be compared with the last one: "2 sessions of max_concurrency=1".
+	LeftOut []string `json:"left_out,omitempty"`
 }
 
 // HistorySchema is the schema of a [History].
@@ -134,7 +137,22 @@ func trended(s measure.Subject, metric string) bool {
 	return m.Followed() && (s == measure.Workload || slices.Contains(followed, s.Scope))
 }
 
-// NewHistory orders moments of a workload on one model of GPU, without those of another step, and makes their trends.
+// unlike says by what a moment cannot be compared with another of its model of GPU: its step, profiler or a setting of
+// its load; "" where it can.
+func (m *Moment) unlike(with *Moment) string {
+	setting, value, _ := model.Unlike(m.Environment.Mode, with.Environment.Mode)
+	switch tool := m.Environment.Profiler(); {
+	case m.Step != with.Step:
+		return result.Either(m.Step == "", "no step", "step "+measure.Quote(m.Step))
+	case tool != with.Environment.Profiler():
+		return cmp.Or(string(tool), "an unknown profiler")
+	case setting != "" && setting != model.WholeMode:
+		return setting + "=" + value
+	}
+	return ""
+}
+
+// NewHistory orders moments of a workload on one model of GPU, without those unlike the last, and makes their trends.
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)
@@ -144,10 +162,17 @@ func NewHistory(moments []Moment) *History {
 	}
 	last := &moments[len(moments)-1]
 	h.GPU = last.Environment.GPU
-	h.Moments = slices.DeleteFunc(moments, func(m Moment) bool {
-		return m.Step != last.Step || m.Environment.GPU != h.GPU ||
-			m.Environment.Profiler() != last.Environment.Profiler()
+	left := map[string]int{}
+	h.Moments = slices.DeleteFunc(slices.Clone(moments), func(m Moment) bool {
+		why := m.unlike(last)
+		if why != "" {
+			left[why]++
+		}
+		return why != "" || m.Environment.GPU != h.GPU
 	})
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		h.LeftOut = append(h.LeftOut, measure.Count(left[why], "session")+" of "+why)
+	}
 	for i := range h.Moments[1:] {
 		h.Moments[i+1].Since = differs(&h.Moments[i].Environment, &h.Moments[i+1].Environment)
 	}
