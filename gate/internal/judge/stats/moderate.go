@@ -253,7 +253,7 @@ type Contrast struct {
 // take no part). shared lists pairs of a base and a head session, by index, that were measured as one session: where
 // there are such pairs only they are compared, difference by difference, and the session variance cancels. Else each
 // side is the unweighted mean of its sessions' means, because sessions differ by more than runs do. The estimate is
-// NaN where a side has no value.
+// NaN where a side has no value. Pairs of single runs have the variance that their differences show.
 func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	var c Contrast
 	var b, h []summary
@@ -261,7 +261,7 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	h, c.Sides[1] = summarise(head)
 	c.Run = Pool(c.Sides[:]...)
 
-	var weight, sum float64
+	var weight, sum, squares, pairs float64
 	for _, p := range shared {
 		x, y := b[p[0]], h[p[1]]
 		if x.n == 0 || y.n == 0 {
@@ -269,6 +269,8 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		}
 		w := 1 / (1/x.n + 1/y.n)
 		sum += w * (y.mean - x.mean)
+		squares += w * (y.mean - x.mean) * (y.mean - x.mean)
+		pairs++
 		weight += w
 		c.PairWeight += 2 * w * w
 		for i, s := range [...]summary{x, y} {
@@ -283,6 +285,11 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		}
 		c.PairWeight /= weight * weight
 		c.Estimate, c.RunWeight = sum/weight, 1/weight
+		if c.Run.DF == 0 && pairs > 1 {
+			c.Run = Variance{S2: math.Max(0, squares-sum*sum/weight) / (pairs - 1), DF: pairs - 1}
+			c.Sides[0] = Variance{S2: c.Run.S2, DF: c.Run.DF / 2}
+			c.Sides[1] = c.Sides[0]
+		}
 		return c
 	}
 	var sessions [2]Variance

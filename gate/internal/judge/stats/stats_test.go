@@ -222,6 +222,11 @@ func TestContrast(t *testing.T) {
 	near(t, "weight of runs", c.RunWeight, 1, 1e-12)
 	near(t, "weight of sessions", c.SessionWeight, 0, 0)
 
+	c = NewContrast([][]float64{{1}, {2}, {6}}, [][]float64{{2}, {5}, {8}}, [][2]int{{0, 0}, {1, 1}, {2, 2}})
+	near(t, "estimate of pairs of single runs", c.Estimate, 2, 1e-12)
+	near(t, "variance of their differences", c.Run.S2*c.RunWeight, 1/3.0, 1e-12)
+	near(t, "its degrees of freedom", c.Run.DF, 2, 0)
+
 	c = NewContrast([][]float64{{nan}}, head, nil)
 	near(t, "estimate without a base", c.Estimate, nan, 0)
 }
