@@ -262,9 +262,10 @@ func (r NeedsProfiler) String() string {
 
 // RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may
 // have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place,
-// Kind that of a subject of another kind with the name.
+// Kind that of a subject of another kind with the name, Floor one that is in no unit of what the rule is about.
 type RuleIdle struct {
 	Rule, First, Kind string
+	Floor             string
 	Here, Unmet       bool
 	Drift             bool // the rule limits drift, which has too few sessions: of Names, nil for all
 	Names             []string
@@ -278,6 +279,9 @@ func (r RuleIdle) String() string {
 	case r.Drift:
 		return r.Rule + " limits the drift of " + result.Few(r.Names) +
 			", which is not judged: that takes three sessions that have it, with the head, and two runs in one"
+	case r.Floor != "":
+		return r.Rule + ": nothing that it is about has the unit of its floor of " + r.Floor +
+			result.Either(r.Here, " here; another workload may have it", "")
 	case r.Here:
 		return r.Rule + " has nothing to judge here; another workload may have it"
 	case r.First != "":

@@ -37,8 +37,13 @@ func unmetRules(t Sides) (out []unmet) {
 		if x.rule.Bounds() || ofProfiler {
 			sessions = t.Head.Sessions
 		}
-		first := decides(x.rule, sessions, t.Policy)
+		first := decides(x.rule, sessions, t.Policy, func(measure.Metric) bool { return true })
 		if first == x.rule.Where {
+			if f := x.rule.Floor; f != nil && decides(x.rule, sessions, t.Policy, f.Fits) != first {
+				x.idle = t.Policy.Several > 1
+				x.says = result.Say(reason.RuleIdle{Rule: first, Floor: f.String(), Here: x.idle, Of: t.Policy.Several})
+				out = append(out, x)
+			}
 			continue
 		}
 		selects := func(s measure.Subject) bool { return x.rule.Selects(s, t.Policy.Categories) }
@@ -109,11 +114,12 @@ func subjects(sessions []model.Session) (out []measure.Subject) {
 }
 
 // decides is the place of the rule that decides on what a rule is about in sessions, on values where it bounds them:
-// its own place where that is so of any of it, "" where it is about nothing.
-func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) (first string) {
+// its own place where that is so of any metric of it that counts, "" where it is about nothing.
+func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved,
+	counts func(measure.Metric) bool) (first string) {
 	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
 	decided := func(s measure.Subject, m measure.Metric) bool {
-		if l := alone.Limit(s, m); l.Rule == rule.Where && l.Bounded() == rule.Bounds() {
+		if l := alone.Limit(s, m); l.Rule == rule.Where && l.Bounded() == rule.Bounds() && counts(m) {
 			first = policy.Limit(s, m).Rule
 		}
 		return first == rule.Where

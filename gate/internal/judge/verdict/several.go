@@ -43,13 +43,13 @@ func Several(workloads []*result.Report) *result.Report {
 
 // idle lists the rules about what no workload of a gate has.
 func idle(workloads []*result.Report) (out []reason.RuleIdle) {
-	in, first := map[string]int{}, map[string]string{}
+	in, first, floor := map[string]int{}, map[string]string{}, map[string]string{}
 	for _, w := range workloads {
 		for _, x := range w.Remarks {
 			if r, ok := result.As[reason.RuleIdle](x); ok {
-				first[r.Rule] = cmp.Or(r.First, first[r.Rule])
+				first[r.Rule], floor[r.Rule] = cmp.Or(r.First, first[r.Rule]), cmp.Or(r.Floor, floor[r.Rule])
 				if in[r.Rule]++; in[r.Rule] == len(workloads) {
-					r.First = first[r.Rule]
+					r.First, r.Floor = first[r.Rule], floor[r.Rule]
 					out = append(out, r)
 				}
 			}
