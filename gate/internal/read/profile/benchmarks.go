@@ -67,7 +67,7 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 			if d.IsDir() && (d.Name() == "base" || d.Name() == "change") {
 				return fs.SkipDir
 			}
-			if !d.Type().IsRegular() || t.Rows == "" && !ends(name, benchmarkSuffixes...) {
+			if !d.Type().IsRegular() || t.Rows == "" && !ends(name, benchmarkSuffixes...) || t.rendered(name) {
 				return nil
 			}
 			format, err := t.formatOf(name)

@@ -160,6 +160,8 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 		switch {
 		case err != nil || !info.Mode().IsRegular():
 			err = l.irregular(files[0], err == nil && info.IsDir(), ofRank)
+		case t.rendered(files[0]):
+			l.left = append(l.left, group[0])
 		case !derived(group[0], names):
 			err = l.take(files)
 		}
@@ -172,6 +174,15 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 		err = holdsNothing(dir, l.others, l.below)
 	}
 	return l, err
+}
+
+// rendered reports whether a table or text is beside the JSON of a harness with its stem, another form of the same run.
+func (t Tools) rendered(file string) bool {
+	if t.Rows != "" || !ends(file, ".csv", ".md", ".txt") {
+		return false
+	}
+	f, err := formatOf(strings.TrimSuffix(file, filepath.Ext(file)) + ".json")
+	return err == nil && f != nil && f.benchmarks
 }
 
 // keep leaves out the recordings in other formats, where there are any in a format of this kind.

@@ -218,3 +218,29 @@ func TestFirstOfDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestRendered reads the JSON of a harness, beside the CSV, Markdown or printed text of the same runs.
+func TestRendered(t *testing.T) {
+	for _, below := range []string{"", "run"} {
+		dir := t.TempDir()
+		write := func(name, text string) {
+			file := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 3 {
+			stem := filepath.Join(fmt.Sprint(below, i), "a")
+			if below == "" {
+				stem = fmt.Sprint("a", i)
+			}
+			write(stem+".json", fmt.Sprintf(`{"results":[{"command":"c","median":1.0%d,"times":[1]}]}`, i))
+			write(stem+".csv", "command,mean\nc,5\n")
+			write(stem+".md", "| Command | Mean [s] |\n")
+		}
+		r, err := profile.Tools{}.Open(t.Context(), dir)
+		if err != nil || len(r.Summaries) != 3 {
+			t.Errorf("%q: %v, %+v", below, err, r)
+		}
+	}
+}
