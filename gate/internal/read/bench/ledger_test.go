@@ -350,3 +350,21 @@ func TestSuites(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// TestCounted wants files alike that differ in what their writer counted: the rate of issue and the mean length of an
+// output of trtllm-bench.
+func TestCounted(t *testing.T) {
+	var modes []string
+	for _, counted := range []string{"94825.5", "93711.25"} {
+		text := strings.NewReplacer("94825.5", counted, `"avg_output_length":128.0`, `"avg_output_length":128.`+
+			counted[:2]).Replace(trtllmFile)
+		s, err := Read(strings.NewReader(text), "a.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes = append(modes, s.Mode)
+	}
+	if setting, a, b := model.Unlike(modes[0], modes[1]); setting != "" {
+		t.Errorf("%s: %s and %s", setting, a, b)
+	}
+}
