@@ -241,8 +241,8 @@ func TestSettings(t *testing.T) {
 		"input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
 		`"completed":10,"duration":2.5,`:              "completed=10 duration=2.5",
 		`"max_concurrency":null,"concurrency":1.875,`: "max_concurrency=none", // SGLang
-		`"concurrency":1.875,`: "",
-		`"concurrency":8,`:     "concurrency=8",
+		`"concurrency":1.875,`:                                       "",
+		`"avg_output_tokens":127.5,"concurrency":8,`:                 "concurrency=8",
 		`"dtype":"fp8","kv_cache_dtype":"auto","quantization":null,`: "dtype=fp8 kv_cache_dtype=auto quantization=none",
 	} {
 		s, err := Read(strings.NewReader(serve(more)), "a.json")

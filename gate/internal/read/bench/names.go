@@ -91,6 +91,9 @@ var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_
 	`random_range_ratio|(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus|` +
 	`(?:kv_cache_)?dtype|quantization)$`)
 
+// counted matches the names of settings that a load counts.
+var counted = input.Pattern(`^(?:total|mean|avg|average|median|p\d+)_`)
+
 // knownNames says which names a file of one's own may have.
 func knownNames() string {
 	text := string(must(sources.ReadFile(namesFile)))
@@ -148,7 +151,7 @@ var functions = []filter.Function{
 		switch name = normal(name); {
 		case !setting().MatchString(name):
 			return nil
-		case strings.HasPrefix(name, "total_") && name != "total_requests":
+		case counted().MatchString(name) && name != "total_requests":
 			return ""
 		}
 		return name
