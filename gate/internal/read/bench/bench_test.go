@@ -293,6 +293,15 @@ func TestRead(t *testing.T) {
 		{"JUnit, twins beside a name with a number", "a.xml", `<testsuite><testcase name="t" time="1"/>` +
 			`<testcase name="t" time="2"/><testcase name="t#2" time="90"/></testsuite>`,
 			"t duration 1e+09, t#2 duration 9e+10, t#3 duration 2e+09"},
+		{"github-action-benchmark twice", "a.json", `[{"name":"a","unit":"ms","value":1},{"name":"a","unit":"ms",` +
+			`"value":3},{"name":"a","unit":"ops/s","value":5}]`,
+			"a duration 1e+06, a item_rate 5, a#2 duration 3e+06"},
+		{"pytest-benchmark twice", "a.json", `{"machine_info":{},"commit_info":{},"benchmarks":[{"name":"t",` +
+			`"stats":{"median":1}},{"name":"t","stats":{"median":3}}]}`, "t duration 1e+09, t#2 duration 3e+09"},
+		{"nvbench twice", "a.json", nv(false, tag("nv/cold/time/gpu/mean", "1e-6")+`]},{"device":0,"axis_values":[`+
+			`{"name":"T","value":"I32"},{"name":"Elements","value":"65536"}],"summaries":[`+
+			tag("nv/cold/time/gpu/mean", "3e-6")), "copy T=I32 Elements=65536 gpu_duration 1000, copy T=I32 " +
+			"Elements=65536#2 gpu_duration 3000"},
 		{"nccl-tests of two runs", "a.txt", ncclText + ncclText, "holds the tables of two runs"},
 		{"nccl-tests of two collectives", "a.json", "# Collective test starting: a_perf\n" +
 			ncclOne + "# Collective test starting: b_perf\n" + ncclOne, "a 8 B float none out-of-place duration 5000, " +

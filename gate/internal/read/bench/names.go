@@ -166,7 +166,7 @@ var functions = []filter.Function{
 	{Name: "apart", Call: func(v any, _ []any) any {
 		list, _ := v.([]any)
 		names := measure.Map(list, func(x any) string {
-			if parts, ok := x.([]any); ok {
+			if parts, _ := x.([]any); len(parts) > 0 {
 				x = parts[0]
 			}
 			return fmt.Sprint(x)

@@ -3,8 +3,8 @@ module {name: "pytest-benchmark", parts: "machine_info|commit_info|options|param
 def is: type == "object" and (has("machine_info") and has("commit_info")
   or (has("commit_info") | not) and (.benchmarks[0]? | has("fullname")? and has("extra_info")?)); # keys are sorted
 {host: (.machine_info | .node?), start: .datetime},
-(.benchmarks[]? | (if (.fullname // "") == "" then .name else .fullname end) as $row
-| {row: $row} + if .stats.median? == null then {failed: "no statistics"} else {metric: "duration", unit: "s", value: .stats.median} end,
+([.benchmarks[]?] as $all | ([$all[] | if (.fullname // "") == "" then .name else .fullname end] | apart) as $rows
+| range($all | length) as $i | $rows[$i] as $row | $all[$i] | {row: $row} + if .stats.median? == null then {failed: "no statistics"} else {metric: "duration", unit: "s", value: .stats.median} end,
   (.extra_info // {} | objects | to_entries[] | (.key | meaning) as $m
     | if .value | type | IN("object", "array") then {row: .key, left_out: "no number", of: .key}
       elif $m.row == null then empty elif .value | no_number then {row: .key, left_out: "no number", of: .key}
