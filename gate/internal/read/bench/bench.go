@@ -64,8 +64,8 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 			name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
-		units: map[[3]string]unit{}}
-	r.in.Tool = f.name
+		units: map[[3]string]unit{}, twins: map[place]int{}}
+	r.in.Tool, r.numbered = f.name, f.twins
 	r.begin(nil, true)
 	beside, err := f.besideIt(name)
 	if err != nil {

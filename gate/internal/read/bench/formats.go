@@ -23,6 +23,7 @@ type format struct {
 	name   string // of the harness, which stands for the profiler: results of two harnesses are not compared
 	next   string // step after a refusal
 	beside string // name of a file that tells the units of the rows, "" for none
+	twins  bool   // numbers of one name are of several rows, which get a number, and no repetitions
 	is     filter.Code
 	rows   func() (filter.Code, error)
 	ledger func() *ledger
@@ -56,6 +57,7 @@ func embedded(name string) func() *format {
 			ledger: sync.OnceValue(func() *ledger { return newLedger(p.Facts) })}
 		f.name, _ = p.Facts["name"].(string)
 		f.beside, _ = p.Facts["beside"].(string)
+		f.twins, _ = p.Facts["twins"].(bool)
 		return f
 	})
 }

@@ -70,8 +70,11 @@ type reading struct {
 	taken   map[string]bool        // keys of the file whose numbers are read
 	left    model.Interned[model.LeftOut]
 	numbers int
-	units   map[[3]string]unit // by metric, unit and direction
-	err     error              // why the file is refused: the first reason counts
+	// numbered gives a further number of a place one of its own, the latest of which twins has.
+	numbered bool
+	twins    map[place]int
+	units    map[[3]string]unit // by metric, unit and direction
+	err      error              // why the file is refused: the first reason counts
 }
 
 // unit is the metric of a number, and the factor to its base unit.
@@ -220,6 +223,10 @@ func (r *reading) number(x row) {
 	}
 	k, l := place{x.text("row"), u.metric.Name, x.text("suite")}, r.current
 	i, known := l.at[k]
+	for of := k; known && r.numbered && l.series[i].Metric.Unit == u.metric.Unit; i, known = l.at[k] {
+		r.twins[of]++
+		k.row = fmt.Sprintf("%s#%d", of.row, r.twins[of]+1)
+	}
 	if !known {
 		if r.numbers++; r.numbers > model.MostSubjects {
 			r.refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
