@@ -75,8 +75,8 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 		if err := render(e, &v.printed, h); err != nil {
 			return err
 		}
-		if len(h.LeftOut) > 0 {
-			fmt.Fprintln(e.Err, "nsgate: left out: "+report.Clean(strings.Join(h.LeftOut, ", "))+", unlike the last one")
+		if what := slices.Compact(slices.Sorted(slices.Values(h.LeftOut))); len(what) > 0 {
+			fmt.Fprintln(e.Err, "nsgate: left out, unlike the last session:", report.Clean(strings.Join(what, ", ")))
 		}
 	}
 	return nil

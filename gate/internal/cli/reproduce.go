@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -122,19 +121,15 @@ func callsOf(line string, policy *thresholds.Resolved, w *thresholds.Workload, h
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
-		if w == nil {
-			w = &thresholds.Workload{}
+		compare, w := "nsgate compare"+strings.Join(limits().FindAllString(line, -1), ""), cmp.Or(w, &thresholds.Workload{})
+		limit, rows := "", w.Rows()
+		if w.Threshold != nil {
+			limit = strings.ReplaceAll(measure.Percent(*w.Threshold), " ", "")
 		}
-		compare := "nsgate compare" + strings.Join(compared().FindAllString(line, -1), "")
-		rows := w.Rows()
 		if filter.IsFile(rows) && !filepath.IsAbs(rows) {
 			rows = filepath.Join(filepath.Dir(policy.File), rows)
 		}
-		own := [][2]string{{"threshold"}, {"step", w.Step}, {"warmup", w.Warmup}, {"rows", rows}}
-		if w.Threshold != nil {
-			own[0][1] = strings.ReplaceAll(measure.Percent(*w.Threshold), " ", "")
-		}
-		for _, x := range own {
+		for _, x := range [][2]string{{"threshold", limit}, {"step", w.Step}, {"warmup", w.Warmup}, {"rows", rows}} {
 			if x[1] != "" && !strings.Contains(compare, " --"+x[0]+" ") {
 				compare += " --" + x[0] + " " + commandWord(x[1])
 			}
@@ -173,10 +168,9 @@ func (v *given) settling(e *env, line string, policy *thresholds.Resolved, workl
 }
 
 var (
-	limits = flagged(policyNames)
-	// compared are the flags of a check of finished profiles, and of a comparison, that say how files are compared.
-	compared = flagged(policyNames + " rows step warmup")
-	calling  = input.Pattern(`nsgate (check|compare)\b`)
+	limits = input.Pattern(` --(` + strings.Join(strings.Fields(policyNames+" rows step warmup"), "|") +
+		`)[ =]('[^']*'|\S+)`)
+	calling = input.Pattern(`nsgate (check|compare)\b`)
 )
 
 // limiting is a call with the limits of this command in place of its own.
@@ -195,9 +189,4 @@ func (v *given) limiting(call string) string {
 		}
 		return command
 	})
-}
-
-// flagged matches the flags of these names with their values.
-func flagged(names string) func() *regexp.Regexp {
-	return input.Pattern(` --(` + strings.Join(strings.Fields(names), "|") + `)[ =]('[^']*'|\S+)`)
 }

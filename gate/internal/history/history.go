@@ -3,7 +3,6 @@ package history
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,10 +29,9 @@ type History struct {
 	Schema   string   `json:"schema"`
 	Workload string   `json:"workload,omitempty"`
 	GPU      string   `json:"gpu"`
-	Moments  []Moment `json:"moments"` // the oldest first
-	Trends   []Trend  `json:"trends"`  // the program first, then what changed most
-	// LeftOut counts the sessions that cannot be compared with the last one: "2 sessions of max_concurrency=1".
-	LeftOut []string `json:"left_out,omitempty"`
+	Moments  []Moment `json:"moments"`            // the oldest first
+	Trends   []Trend  `json:"trends"`             // the program first, then what changed most
+	LeftOut  []string `json:"left_out,omitempty"` // by what each session differs that is not compared: "batch_size=1"
 }
 
 // HistorySchema is the schema of a [History].
@@ -137,21 +135,6 @@ func trended(s measure.Subject, metric string) bool {
 	return m.Followed() && (s == measure.Workload || slices.Contains(followed, s.Scope))
 }
 
-// unlike says by what a moment cannot be compared with another of its model of GPU: its step, profiler or a setting of
-// its load; "" where it can.
-func (m *Moment) unlike(with *Moment) string {
-	setting, value, _ := model.Unlike(m.Environment.Mode, with.Environment.Mode)
-	switch tool := m.Environment.Profiler(); {
-	case m.Step != with.Step:
-		return result.Either(m.Step == "", "no step", "step "+measure.Quote(m.Step))
-	case tool != with.Environment.Profiler():
-		return cmp.Or(string(tool), "an unknown profiler")
-	case setting != "" && setting != model.WholeMode:
-		return setting + "=" + value
-	}
-	return ""
-}
-
 // NewHistory orders moments of a workload on one model of GPU, without those unlike the last, and makes their trends.
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
@@ -162,17 +145,17 @@ func NewHistory(moments []Moment) *History {
 	}
 	last := &moments[len(moments)-1]
 	h.GPU = last.Environment.GPU
-	left := map[string]int{}
-	h.Moments = slices.DeleteFunc(slices.Clone(moments), func(m Moment) bool {
-		why := m.unlike(last)
+	of := func(what, a, b string) string { return result.Either(a == b, "", what+measure.Quote(a)) }
+	h.Moments = measure.Where(moments, func(m Moment) bool {
+		setting, value, _ := model.Unlike(m.Environment.Mode, last.Environment.Mode)
+		why := cmp.Or(of("step ", m.Step, last.Step), of("tool ", string(m.Environment.Profiler()),
+			string(last.Environment.Profiler())),
+			result.Either(setting == "" || setting == model.WholeMode, "", setting+"="+value))
 		if why != "" {
-			left[why]++
+			h.LeftOut = append(h.LeftOut, why)
 		}
-		return why != "" || m.Environment.GPU != h.GPU
+		return why == "" && m.Environment.GPU == h.GPU
 	})
-	for _, why := range slices.Sorted(maps.Keys(left)) {
-		h.LeftOut = append(h.LeftOut, measure.Count(left[why], "session")+" of "+why)
-	}
 	for i := range h.Moments[1:] {
 		h.Moments[i+1].Since = differs(&h.Moments[i].Environment, &h.Moments[i+1].Environment)
 	}

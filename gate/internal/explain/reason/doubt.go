@@ -264,12 +264,11 @@ func (r NeedsProfiler) String() string {
 // have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place,
 // Kind that of a subject of another kind with the name, Floor one that is in no unit of what the rule is about.
 type RuleIdle struct {
-	Rule, First, Kind string
-	Floor             string
-	Here, Unmet       bool
-	Drift             bool // the rule limits drift, which has too few sessions: of Names, nil for all
-	Names             []string
-	Of                int
+	Rule, First, Kind, Floor string
+	Here, Unmet              bool
+	Drift                    bool // the rule limits drift, which has too few sessions: of Names, nil for all
+	Names                    []string
+	Of                       int
 }
 
 func (r RuleIdle) String() string {
@@ -280,8 +279,7 @@ func (r RuleIdle) String() string {
 		return r.Rule + " limits the drift of " + result.Few(r.Names) +
 			", which is not judged: that takes three sessions that have it, with the head, and two runs in one"
 	case r.Floor != "":
-		return r.Rule + ": nothing that it is about has the unit of its floor of " + r.Floor +
-			result.Either(r.Here, " here; another workload may have it", "")
+		return r.Rule + ": nothing that it is about has the unit of its floor of " + r.Floor
 	case r.Here:
 		return r.Rule + " has nothing to judge here; another workload may have it"
 	case r.First != "":

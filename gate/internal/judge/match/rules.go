@@ -40,8 +40,7 @@ func unmetRules(t Sides) (out []unmet) {
 		first := decides(x.rule, sessions, t.Policy, func(measure.Metric) bool { return true })
 		if first == x.rule.Where {
 			if f := x.rule.Floor; f != nil && decides(x.rule, sessions, t.Policy, f.Fits) != first {
-				x.idle = t.Policy.Several > 1
-				x.says = result.Say(reason.RuleIdle{Rule: first, Floor: f.String(), Here: x.idle, Of: t.Policy.Several})
+				x.idle, x.says = t.Policy.Several > 1, result.Say(reason.RuleIdle{Rule: first, Floor: f.String()})
 				out = append(out, x)
 			}
 			continue

@@ -268,9 +268,7 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 			continue
 		}
 		w := 1 / (1/x.n + 1/y.n)
-		sum += w * (y.mean - x.mean)
-		squares += w * (y.mean - x.mean) * (y.mean - x.mean)
-		pairs++
+		sum, squares, pairs = sum+w*(y.mean-x.mean), squares+w*(y.mean-x.mean)*(y.mean-x.mean), pairs+1
 		weight += w
 		c.PairWeight += 2 * w * w
 		for i, s := range [...]summary{x, y} {
@@ -287,8 +285,6 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		c.Estimate, c.RunWeight = sum/weight, 1/weight
 		if c.Run.DF == 0 && pairs > 1 {
 			c.Run = Variance{S2: math.Max(0, squares-sum*sum/weight) / (pairs - 1), DF: pairs - 1}
-			c.Sides[0] = Variance{S2: c.Run.S2, DF: c.Run.DF / 2}
-			c.Sides[1] = c.Sides[0]
 		}
 		return c
 	}

@@ -64,8 +64,8 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 			name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
-		units: map[[3]string]unit{}, twins: map[place]int{}}
-	r.in.Tool, r.numbered = f.name, f.twins
+		units: map[[3]string]unit{}, twins: result.Either(f.twins, map[place]int{}, nil)}
+	r.in.Tool = f.name
 	r.begin(nil, true)
 	beside, err := f.besideIt(name)
 	if err != nil {
@@ -379,53 +379,35 @@ func nameSuites(s *model.Session) {
 	s.SortSeries()
 }
 
-// apart names elements: the second and later ones of a key have a number, which makes no name that is given.
-func apart(names, keys []string) []string {
-	of, seen, last := map[string][]string{}, map[string]int{}, map[string]int{}
-	for _, name := range names {
-		of[name], last[name] = []string{name}, 1
-	}
-	out := make([]string, len(names))
-	for i, name := range names {
-		for len(of[name]) <= seen[keys[i]] {
-			last[name]++
-			again := fmt.Sprintf("%s#%d", name, last[name])
-			if _, given := of[again]; !given {
-				of[name] = append(of[name], again)
-			}
-		}
-		out[i] = of[name][seen[keys[i]]]
-		seen[keys[i]]++
-	}
-	return out
-}
-
 // tests gives the rows of the test cases among elements of JUnit that have a time and nothing in them, and names the
-// other cases: those of one name have a number. The arguments are the suite before the name of a case without a class,
-// and that of the rows. jq alone takes five times as long.
+// other cases: those of one name have a number, as of nth_of. The arguments are the suite before the name of a case
+// without a class, and that of the rows. jq alone takes five times as long.
 func tests(elements any, arguments []any) any {
-	var cases []map[string]any
-	var names []string
-	attribute := func(v map[string]any, name string) string {
-		text, _ := v["attributes"].(map[string]any)[name].(string)
+	seen, rows := map[string]int{}, []any{} // seen is one for a name that is given
+	attribute := func(v any, name string) string {
+		text, _ := v.(map[string]any)["attributes"].(map[string]any)[name].(string)
 		return text
 	}
-	for _, v := range elements.([]any) {
-		if v := v.(map[string]any); v["name"] == "testcase" {
-			suite := cmp.Or(attribute(v, "classname"), arguments[0].(string))
-			names = append(names, strings.TrimPrefix(suite+"."+attribute(v, "name"), "."))
-			cases = append(cases, v)
-		}
+	named := func(v any) string {
+		suite := cmp.Or(attribute(v, "classname"), arguments[0].(string))
+		return strings.TrimPrefix(suite+"."+attribute(v, "name"), ".")
 	}
-	rows := make([]any, len(cases))
-	for i, row := range apart(names, names) {
-		v := cases[i]
+	cases := measure.Where(elements.([]any), func(v any) bool { return v.(map[string]any)["name"] == "testcase" })
+	for _, v := range cases {
+		seen[named(v)] = 1
+	}
+	for _, v := range cases {
+		of, row := named(v), named(v)
+		for sign := "#"; seen[of] > 1 && seen[row] > 0; sign += "#" {
+			row = of + sign + strconv.Itoa(seen[of])
+		}
+		seen[of]++
 		seconds, err := strconv.ParseFloat(strings.TrimSpace(attribute(v, "time")), 64)
-		if err != nil || seconds == 0 || attribute(v, "status") != "" || len(v["elements"].([]any)) > 0 {
-			rows[i] = map[string]any{"row": row, "case": v}
+		if err != nil || seconds == 0 || attribute(v, "status") != "" || len(v.(map[string]any)["elements"].([]any)) > 0 {
+			rows = append(rows, map[string]any{"row": row, "case": v})
 		} else {
-			rows[i] = map[string]any{"row": row, "metric": "duration", "unit": "s", "suite": arguments[1],
-				"value": seconds}
+			rows = append(rows, map[string]any{"row": row, "metric": "duration", "unit": "s", "suite": arguments[1],
+				"value": seconds})
 		}
 	}
 	return rows

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -91,9 +90,6 @@ var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_
 	`random_range_ratio|(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus|` +
 	`(?:kv_cache_)?dtype|quantization)$`)
 
-// counted matches the names of settings that a load counts.
-var counted = input.Pattern(`^(?:total|mean|avg|average|median|p\d+)_`)
-
 // knownNames says which names a file of one's own may have.
 func knownNames() string {
 	text := string(must(sources.ReadFile(namesFile)))
@@ -151,7 +147,7 @@ var functions = []filter.Function{
 		switch name = normal(name); {
 		case !setting().MatchString(name):
 			return nil
-		case counted().MatchString(name) && name != "total_requests":
+		case name != "total_requests" && slices.Contains([]string{"total", "mean", "avg"}, strings.Split(name, "_")[0]):
 			return ""
 		}
 		return name
@@ -162,16 +158,4 @@ var functions = []filter.Function{
 	ofText("words", func(s string) any { return measure.Map(strings.Fields(s), func(w string) any { return w }) }),
 	ofText("quoted", func(text string) any { return measure.Quote(text) }),
 	{Name: "tests", Arguments: 2, Call: tests},
-	// apart: names of the texts of a list, or of lists that begin with a text, see [apart]
-	{Name: "apart", Call: func(v any, _ []any) any {
-		list, _ := v.([]any)
-		names := measure.Map(list, func(x any) string {
-			if parts, _ := x.([]any); len(parts) > 0 {
-				x = parts[0]
-			}
-			return fmt.Sprint(x)
-		})
-		keys := measure.Map(list, func(x any) string { return fmt.Sprint(x) })
-		return measure.Map(apart(names, keys), func(name string) any { return name })
-	}},
 }

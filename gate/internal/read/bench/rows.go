@@ -70,11 +70,9 @@ type reading struct {
 	taken   map[string]bool        // keys of the file whose numbers are read
 	left    model.Interned[model.LeftOut]
 	numbers int
-	// numbered gives a further number of a place one of its own, the latest of which twins has.
-	numbered bool
-	twins    map[place]int
-	units    map[[3]string]unit // by metric, unit and direction
-	err      error              // why the file is refused: the first reason counts
+	twins   map[place]int      // the latest number of a place, nil where the numbers of one are repetitions
+	units   map[[3]string]unit // by metric, unit and direction
+	err     error              // why the file is refused: the first reason counts
 }
 
 // unit is the metric of a number, and the factor to its base unit.
@@ -223,7 +221,7 @@ func (r *reading) number(x row) {
 	}
 	k, l := place{x.text("row"), u.metric.Name, x.text("suite")}, r.current
 	i, known := l.at[k]
-	for of := k; known && r.numbered && l.series[i].Metric.Unit == u.metric.Unit; i, known = l.at[k] {
+	for of := k; known && r.twins != nil && l.series[i].Metric.Unit == u.metric.Unit; i, known = l.at[k] {
 		r.twins[of]++
 		k.row = fmt.Sprintf("%s#%d", of.row, r.twins[of]+1)
 	}

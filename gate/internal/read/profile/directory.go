@@ -21,6 +21,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
@@ -178,10 +179,8 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 
 // rendered reports whether a table or text is beside the JSON of a harness with its stem, another form of the same run.
 func (t Tools) rendered(file string) bool {
-	if t.Rows != "" || !ends(file, ".csv", ".md", ".txt") {
-		return false
-	}
-	f, err := formatOf(strings.TrimSuffix(file, filepath.Ext(file)) + ".json")
+	table, json := t.Rows == "" && ends(file, ".csv", ".md", ".txt"), strings.TrimSuffix(file, filepath.Ext(file))+".json"
+	f, err := formatOf(result.Either(table, json, ""))
 	return err == nil && f != nil && f.benchmarks
 }
 

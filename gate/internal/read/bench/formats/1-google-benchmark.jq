@@ -17,7 +17,8 @@ def of_csv: {benchmarks: map({name, time_unit, real_time: (.real_time | num), er
         then . + {run_name: $p.run, run_type: "aggregate", aggregate_name: $p.part} else . end] else $all end) as $all
 | (if [$all[].name] | length == (unique | length) then $all else
     ([range($all | length) as $i | $all[$i] | [run, .aggregate_name, .repetition_index // if .run_type == "aggregate" then null else "\($i)" end]]
-    | apart) as $rows | [range($all | length) as $i | $all[$i] | .run_name = $rows[$i]] end) as $all
+    | numbered) as $numbers | ([$all[] | run] | counts) as $given
+    | [range($all | length) as $i | $all[$i] | .run_name = (run | nth_of($numbers[$i]; $given))] end) as $all
 | [if $others == [] then empty else $all[] | select(.run_type == "aggregate") end] as $aggregates
 | ([$aggregates[] | select(.aggregate_name == "median") | run] | counts) as $median
 | (if $aggregates == [] then {} else [$all[] | select(.run_type != "aggregate") | run] | counts end) as $single | $all[]

@@ -4,8 +4,13 @@ def num: if type == "string" and utf8bytelength < 400 then (if contains(",") and
 def lines: split("\n")[] | rtrimstr("\r");
 def no_number: IN("NaN", "Infinity", "-Infinity");
 def quote: if type == "string" then quoted else . end;
-# counts gives how many of each text a list has.
+# counts gives how many of each text a list has, numbered how many of each stand up to there.
 def counts: map(strings) | group_by(.) | map({key: .[0], value: length}) | from_entries;
+def numbered: [to_entries | group_by(.value)[] | to_entries[] | [.value.key, .key + 1]] | sort | map(.[1]);
+# nth_of gives the nth of a name a number, with more signs before it where that is another one of those that are given.
+def nth_of($n; $given): . as $name | if $n < 2 then . else first("#" | recurse(. + "#") | $name + . + "\($n)" | select($given[.] | not)) end;
+def apart: . as $names | (if (unique | length) == length then . else numbered as $n | counts as $given
+  | [range(length) as $i | $names[$i] | nth_of($n[$i]; $given)] end);
 def settings: with_entries(select((.key | setting // "") != ""));
 def refused($why; $next): {refuse: "\($file): \($why)", next: $next, kind: "workload-failed"};
 def the_log: "find out why they failed; the log of the server tells";
