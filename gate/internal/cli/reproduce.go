@@ -121,7 +121,7 @@ func callsOf(line string, policy *thresholds.Resolved, w *thresholds.Workload, h
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
-		compare, w := "nsgate compare"+strings.Join(limits().FindAllString(line, -1), ""), cmp.Or(w, &thresholds.Workload{})
+		to, w := "nsgate compare"+strings.Join(limits().FindAllString(line, -1), ""), cmp.Or(w, &thresholds.Workload{})
 		limit, rows := "", w.Rows()
 		if w.Threshold != nil {
 			limit = strings.ReplaceAll(measure.Percent(*w.Threshold), " ", "")
@@ -130,12 +130,12 @@ func callsOf(line string, policy *thresholds.Resolved, w *thresholds.Workload, h
 			rows = filepath.Join(filepath.Dir(policy.File), rows)
 		}
 		for _, x := range [][2]string{{"threshold", limit}, {"step", w.Step}, {"warmup", w.Warmup}, {"rows", rows}} {
-			if x[1] != "" && !strings.Contains(compare, " --"+x[0]+" ") {
-				compare += " --" + x[0] + " " + commandWord(x[1])
+			if x[1] != "" && !strings.Contains(to, " --"+x[0]+" ") {
+				to += " --" + x[0] + " " + commandWord(x[1])
 			}
 		}
 		return &result.Calls{Runs: "record " + result.RunsHere + " runs a side, as these were, then: " + line,
-			Paired: "record both builds interleaved on one host, then: " + compare + " BASE HEAD"}
+			Paired: "record both builds interleaved on one host, then: " + to + " BASE HEAD"}
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
 	if len(hidden) > 0 {

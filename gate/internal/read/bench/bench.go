@@ -384,13 +384,13 @@ func nameSuites(s *model.Session) {
 // without a class, and that of the rows. jq alone takes five times as long.
 func tests(elements any, arguments []any) any {
 	seen, rows := map[string]int{}, []any{} // seen is one for a name that is given
-	attribute := func(v any, name string) string {
-		text, _ := v.(map[string]any)["attributes"].(map[string]any)[name].(string)
-		return text
+	text := func(v any, name string) string {
+		s, _ := v.(map[string]any)["attributes"].(map[string]any)[name].(string)
+		return s
 	}
 	named := func(v any) string {
-		suite := cmp.Or(attribute(v, "classname"), arguments[0].(string))
-		return strings.TrimPrefix(suite+"."+attribute(v, "name"), ".")
+		suite := cmp.Or(text(v, "classname"), arguments[0].(string))
+		return strings.TrimPrefix(suite+"."+text(v, "name"), ".")
 	}
 	cases := measure.Where(elements.([]any), func(v any) bool { return v.(map[string]any)["name"] == "testcase" })
 	for _, v := range cases {
@@ -402,8 +402,8 @@ func tests(elements any, arguments []any) any {
 			row = of + sign + strconv.Itoa(seen[of])
 		}
 		seen[of]++
-		seconds, err := strconv.ParseFloat(strings.TrimSpace(attribute(v, "time")), 64)
-		if err != nil || seconds == 0 || attribute(v, "status") != "" || len(v.(map[string]any)["elements"].([]any)) > 0 {
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(text(v, "time")), 64)
+		if err != nil || seconds == 0 || text(v, "status") != "" || len(v.(map[string]any)["elements"].([]any)) > 0 {
 			rows = append(rows, map[string]any{"row": row, "case": v})
 		} else {
 			rows = append(rows, map[string]any{"row": row, "metric": "duration", "unit": "s", "suite": arguments[1],

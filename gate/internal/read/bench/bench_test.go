@@ -275,7 +275,8 @@ func TestRead(t *testing.T) {
 		{"k6 not a number", "a.json", `{"metrics":{"http_req_duration":{"avg":"@{min=3}"}}}`,
 			`http_req_duration: "@{min=3}" is no number`},
 		{"k6 without a rate", "a.json", strings.Replace(k6Machine(0, `{"name":"iterations","type":"counter","values":`+
-			`{"count":8}},`), `"duration":2.5,`, "", 1), "checks more_value 1, mean request latency duration 6e+06, median request latency duration 5e+06, " +
+			`{"count":8}},`), `"duration":2.5,`, "", 1), "checks more_value 1, mean request latency " +
+			"duration 6e+06, median request latency duration 5e+06, " +
 			"p90 request latency duration 7e+06, p95 request latency duration 8e+06"},
 		{"k6 with a metric twice", "a.json", k6Machine(0, `{"name":"http_req_duration","type":"trend","values":`+
 			`{"avg":9}},`), `holds two metrics "http_req_duration"`},
@@ -305,7 +306,8 @@ func TestRead(t *testing.T) {
 		{"nccl-tests of two runs", "a.txt", ncclText + ncclText, "holds the tables of two runs"},
 		{"nccl-tests of two collectives", "a.json", "# Collective test starting: a_perf\n" +
 			ncclOne + "# Collective test starting: b_perf\n" + ncclOne, "a 8 B float none out-of-place duration 5000, " +
-			"a average bus bandwidth bandwidth 1e+09, b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
+			"a average bus bandwidth bandwidth 1e+09, " +
+			"b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
 			"bandwidth 1e+09"},
 		{"genai-perf cancelled", "a.json", `{"request_latency":{"unit":"ms","avg":5},"was_cancelled":true}`,
 			"the run was cancelled"},

@@ -179,8 +179,8 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 
 // rendered reports whether a table or text is beside the JSON of a harness with its stem, another form of the same run.
 func (t Tools) rendered(file string) bool {
-	table, json := t.Rows == "" && ends(file, ".csv", ".md", ".txt"), strings.TrimSuffix(file, filepath.Ext(file))+".json"
-	f, err := formatOf(result.Either(table, json, ""))
+	is, json := t.Rows == "" && ends(file, ".csv", ".md", ".txt"), strings.TrimSuffix(file, filepath.Ext(file))+".json"
+	f, err := formatOf(result.Either(is, json, ""))
 	return err == nil && f != nil && f.benchmarks
 }
 

@@ -225,7 +225,8 @@ func TestRendered(t *testing.T) {
 		dir := t.TempDir()
 		write := func(name, text string) {
 			file := filepath.Join(dir, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
