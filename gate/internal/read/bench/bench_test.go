@@ -305,10 +305,11 @@ func TestRead(t *testing.T) {
 			"Elements=65536#2 gpu_duration 3000"},
 		{"nccl-tests of two runs", "a.txt", ncclText + ncclText, "holds the tables of two runs"},
 		{"nccl-tests of two collectives", "a.json", "# Collective test starting: a_perf\n" +
-			ncclOne + "# Collective test starting: b_perf\n" + ncclOne, "a 8 B float none out-of-place duration 5000, " +
-			"a average bus bandwidth bandwidth 1e+09, " +
-			"b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
-			"bandwidth 1e+09"},
+			ncclOne + "# Collective test starting: b_perf\n" + ncclOne,
+			"a 8 B float none out-of-place duration 5000, " +
+				"a average bus bandwidth bandwidth 1e+09, " +
+				"b 8 B float none out-of-place duration 5000, b average bus bandwidth " +
+				"bandwidth 1e+09"},
 		{"genai-perf cancelled", "a.json", `{"request_latency":{"unit":"ms","avg":5},"was_cancelled":true}`,
 			"the run was cancelled"},
 		{"genai-perf with errors", "a.json", `{"request_latency":{"unit":"ms","avg":5},"error_summary":[{"count":2}]}`,

@@ -172,7 +172,7 @@ func TestLeftOut(t *testing.T) {
 		{"triton.testing", "N,Triton (GB/s),Torch (GB/s),remark\n8,100,,\n", "[{Torch N=8 no number}]"},
 		{"a percentile of genai-perf", `{"request_latency":{"unit":"ms","avg":5,"p99":null}}`,
 			"[{p99 request latency no number}]"},
-		{"a tag of k6", k6File(`"http_req_duration{name:login}":{"avg":5},"http_req_duration{expected_response:true}":` +
+		{"tag of k6", k6File(`"http_req_duration{name:login}":{"avg":5},"http_req_duration{expected_response:true}":` +
 			`{"avg":5},"http_req_waiting":{"avg":5},`), "[{http_req_duration{name:login} unknown name}]"},
 		{"k6 without a duration", strings.Replace(k6Machine(0, ""), `"duration":2.5`, `"duration":0`, 1),
 			"[{request throughput no number}]"},
