@@ -39,8 +39,7 @@ func unmetRules(t Sides) (out []unmet) {
 		}
 		first := decides(x.rule, sessions, t.Policy, func(measure.Metric) bool { return true })
 		if first == x.rule.Where {
-			if f := x.rule.Floor; f != nil && decides(x.rule, sessions, t.Policy, f.Fits) != first {
-				x.idle, x.says = t.Policy.Several > 1, result.Say(reason.RuleIdle{Rule: first, Floor: f.String()})
+			if x.floorless(t, sessions) {
 				out = append(out, x)
 			}
 			continue
@@ -54,6 +53,17 @@ func unmetRules(t Sides) (out []unmet) {
 		out = append(out, x)
 	}
 	return out
+}
+
+// floorless reports, and says, that nothing which a rule judges has the unit of its floor.
+func (x *unmet) floorless(t Sides, sessions []model.Session) bool {
+	f := x.rule.Floor
+	if f == nil || decides(x.rule, sessions, t.Policy, f.Fits) == x.rule.Where {
+		return false
+	}
+	x.idle = t.Policy.Several > 1
+	x.says = result.Say(reason.RuleIdle{Rule: x.rule.Where, Floor: f.String()})
+	return true
 }
 
 // explain says why a rule judges nothing: another one comes first, subjects that it names lack its metric, or nothing

@@ -211,20 +211,14 @@ const explains = 1.0 / 3
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an
 // increased count goes to the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []Cause, program []Row) []Cause {
-	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
-	step := Group(program).of(measure.StepTime.Name)
-	slower := step != nil || Group(program).of(measure.GPUTime.Name) != nil
+	explained := explainedBy(list, program)
 	var own []Cause
 	outputs, others := parted(program, func(r Row) bool { return r.F.Scope == measure.ScopeOutput })
 	for _, r := range append(others, outputs...) {
 		at := -1
-		switch {
-		case r.Class == Increased:
+		if r.Class == Increased {
 			at = slices.IndexFunc(list, func(c Cause) bool { return c.counts(r.F.Metric) })
-		case r.F.Scope == measure.ScopeOutput && !(slower && r.F.OfSpeed()),
-			r.F.Bounded() && (r.F.Head == r.F.Base || r.F.Head < r.F.Base == (r.F.AtMost != nil)): // by no change
-		case len(list) > 0 && (sum/r.Cost() >= explains || !r.Cost().Known() && (r.Class >= list[0].Class ||
-			r.F.Scope == measure.ScopeOutput && step != nil && sum/step.Cost() >= explains)): // which explains it
+		} else if len(list) > 0 && explained(r) {
 			at = 0
 		}
 		if at >= 0 {
@@ -243,6 +237,25 @@ func foldProgram(list []Cause, program []Row) []Cause {
 	}
 	list = append(list, own...)
 	return slices.DeleteFunc(list, func(c Cause) bool { return len(c.Rows) == 0 })
+}
+
+// explainedBy reports of a comparison of the whole program whether causes explain it: an output where it is of speed and
+// the program is slower, no bound that was broken before.
+func explainedBy(list []Cause, program []Row) func(Row) bool {
+	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
+	step := Group(program).of(measure.StepTime.Name)
+	slower := step != nil || Group(program).of(measure.GPUTime.Name) != nil
+	return func(r Row) bool {
+		output := r.F.Scope == measure.ScopeOutput
+		better := r.F.Head == r.F.Base || (r.F.Head < r.F.Base) == (r.F.AtMost != nil)
+		switch {
+		case output && !(slower && r.F.OfSpeed()), r.F.Bounded() && better:
+			return false
+		case r.Cost().Known():
+			return sum/r.Cost() >= explains
+		}
+		return r.Class >= list[0].Class || sum/r.Cost() >= explains || output && step != nil && sum/step.Cost() >= explains
+	}
 }
 
 // counts reports whether an increased count of the whole program belongs to the cause.
