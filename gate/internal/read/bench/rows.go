@@ -219,24 +219,9 @@ func (r *reading) number(x row) {
 		u = unitOf(of[0], of[1], of[2])
 		r.units[of] = u
 	}
-	k, l := place{x.text("row"), u.metric.Name, x.text("suite")}, r.current
-	i, known := l.at[k]
-	for of := k; known && r.twins != nil && l.series[i].Metric.Unit == u.metric.Unit; i, known = l.at[k] {
-		r.twins[of]++
-		k.row = fmt.Sprintf("%s#%d", of.row, r.twins[of]+1)
-	}
-	if !known {
-		if r.numbers++; r.numbers > model.MostSubjects {
-			r.refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
-				model.MostSubjects)
-		}
-		i = len(l.series)
-		l.at[k] = i
-		l.series = append(l.series, model.Series{Subject: Row(k.row), Metric: u.metric, Role: k.suite})
-	}
-	n := &l.series[i]
+	n := r.series(place{x.text("row"), u.metric.Name, x.text("suite")}, u.metric)
 	bad := func(format string, args ...any) {
-		r.bad(cmp.Or(x.text("of"), measure.Quote(k.row)), format, args...)
+		r.bad(cmp.Or(x.text("of"), measure.Quote(n.Subject.Name)), format, args...)
 	}
 	switch {
 	case u.err != "":
@@ -268,6 +253,26 @@ func (r *reading) number(x row) {
 			n.Values = append(n.Values, value)
 		}
 	}
+}
+
+// series is that of a number's place in the current load: a new one for a twin, whose row gets a number.
+func (r *reading) series(k place, metric measure.Metric) *model.Series {
+	l := r.current
+	i, known := l.at[k]
+	for of := k; known && r.twins != nil && l.series[i].Metric.Unit == metric.Unit; i, known = l.at[k] {
+		r.twins[of]++
+		k.row = fmt.Sprintf("%s#%d", of.row, r.twins[of]+1)
+	}
+	if !known {
+		if r.numbers++; r.numbers > model.MostSubjects {
+			r.refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
+				model.MostSubjects)
+		}
+		i = len(l.series)
+		l.at[k] = i
+		l.series = append(l.series, model.Series{Subject: Row(k.row), Metric: metric, Role: k.suite})
+	}
+	return &l.series[i]
 }
 
 // hint says how a filter of the user makes a number of a text of one, "" for another value.
