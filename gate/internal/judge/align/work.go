@@ -223,18 +223,26 @@ func withWarmup(sessions []model.Session, steps float64) []model.Session {
 		s, was := &out[i], &sessions[i]
 		s.Series = slices.Clone(s.Series)
 		repeats, _ := was.Find(measure.Warmup, measure.Repeats.Name)
+		counted, more := make([]float64, len(repeats.Values)), make([]float64, len(repeats.Values))
+		for run, n := range repeats.Values {
+			counted[run] = float64(max(1, s.Runs[run].Total-s.Runs[run].Skipped))
+			more[run] = math.Min(steps-n, counted[run]-1) // one counts still
+		}
 		for j := range s.Series {
 			x := &s.Series[j]
-			each, known := was.Find(measure.Steps, x.Metric.Name)
-			switch more := measure.Map(repeats.Values, func(n float64) float64 { return steps - n }); {
-			case x.Subject == measure.Warmup && x.Metric == measure.Repeats:
+			if x.Subject == measure.Warmup && x.Metric == measure.Repeats {
 				x.Values = plus(x.Values, more, 1)
-			case known && (x.Subject == measure.Warmup || x.Subject == measure.Steps):
-				for run := range more {
-					more[run] *= each.Values[run] / float64(max(1, s.Runs[run].Total-s.Runs[run].Skipped))
-				}
-				x.Values = plus(x.Values, more, result.Either(x.Subject == measure.Warmup, 1.0, -1.0))
+				continue
 			}
+			each, known := was.Find(measure.Steps, x.Metric.Name)
+			if !known || x.Subject != measure.Warmup && x.Subject != measure.Steps {
+				continue
+			}
+			moved := slices.Clone(more)
+			for run := range moved {
+				moved[run] *= each.Values[run] / counted[run]
+			}
+			x.Values = plus(x.Values, moved, result.Either(x.Subject == measure.Warmup, 1.0, -1.0))
 		}
 	}
 	return out

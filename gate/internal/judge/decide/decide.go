@@ -252,7 +252,7 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 	spread := result.Number(math.Sqrt(2 * e.session.S2))
 	n := e.runsNeeded(t, &f, x.limit, alpha)
 	if x.overlap() {
-		n = max(n, int(1/innerPart)) // of which one a side may overlap
+		n = max(n, int(1/innerPart)) // one of which may overlap on each side
 	}
 	var says result.Reason = reason.TooManyRuns{Most: MaxRuns}
 	switch {

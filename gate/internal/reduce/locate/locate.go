@@ -32,7 +32,7 @@ type place struct {
 	file    string
 	line    int
 	defined bool   // with its body, not only declared
-	opens   string // what opens namespaces in its file
+	opens   string // namespaces in front of it in its file
 }
 
 // opens matches what opens a namespace, or macros that may open any.

@@ -239,8 +239,8 @@ func foldProgram(list []Cause, program []Row) []Cause {
 	return slices.DeleteFunc(list, func(c Cause) bool { return len(c.Rows) == 0 })
 }
 
-// explainedBy reports of a comparison of the whole program whether causes explain it: an output where it is of speed and
-// the program is slower, no bound that was broken before.
+// explainedBy reports whether causes explain a comparison of the whole program: an output only where it is of speed and
+// the program is slower, and no bound that was broken before.
 func explainedBy(list []Cause, program []Row) func(Row) bool {
 	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
 	step := Group(program).of(measure.StepTime.Name)
@@ -254,7 +254,7 @@ func explainedBy(list []Cause, program []Row) func(Row) bool {
 		case r.Cost().Known():
 			return sum/r.Cost() >= explains
 		}
-		return r.Class >= list[0].Class || sum/r.Cost() >= explains || output && step != nil && sum/step.Cost() >= explains
+		return r.Class >= list[0].Class || output && step != nil && sum/step.Cost() >= explains
 	}
 }
 
