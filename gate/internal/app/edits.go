@@ -245,3 +245,8 @@ const dirty = "-dirty"
 
 // GitDir is the git directory of the working directory, "" where there is none.
 func GitDir(ctx context.Context) string { return Ask(ctx, "", "rev-parse", "--absolute-git-dir") }
+
+// Origin is the address that a checkout was cloned from, "" where git does not say.
+func Origin(ctx context.Context, root string) string {
+	return Ask(ctx, root, "config", "--get", "remote.origin.url")
+}

@@ -58,7 +58,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 		}
 	}
 	if v.ci == "auto" {
-		remote := app.Ask(ctx, root, "config", "--get", "remote.origin.url")
+		remote := app.Origin(ctx, root)
 		found.github = found.github || hosted(remote, "github")
 		found.gitlab = found.gitlab || hosted(remote, "gitlab")
 	} else {

@@ -368,7 +368,7 @@ func sourceHost(e *env) codehost.Source {
 	if project := e.getenv("CI_PROJECT_URL"); project != "" {
 		return codehost.Source{URL: project, GitLab: true}
 	}
-	return codehost.SourceOf(app.Ask(e.ctx, app.Repository(), "config", "--get", "remote.origin.url"))
+	return codehost.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
 func (v *printed) coloured(e *env) bool {

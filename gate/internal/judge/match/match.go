@@ -86,7 +86,8 @@ func SameNames(sessions []model.Session, policy *thresholds.Resolved) []model.Se
 			continue
 		}
 		after := later
-		if later = i; !hasNewKernel(out[i].Series, out[after].Series) {
+		later = i
+		if !hasNewKernel(out[i].Series, out[after].Series) {
 			continue
 		}
 		t := NewSides(out[i:i+1], out[after:after+1], policy)

@@ -93,7 +93,8 @@ func (c *cut) inOrder(o ordering) sequence {
 				subject = measure.Subject{Scope: subject.Scope, Name: subject.Name}
 			}
 			n, isNew := known.Of(subject)
-			if *k = n + 1; isNew {
+			*k = n + 1
+			if isNew {
 				by = append(by, nil)
 			}
 		}
