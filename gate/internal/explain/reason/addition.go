@@ -92,7 +92,8 @@ var modes = map[string]string{"appeared": "a mode appeared: ", "disappeared": "a
 
 func (r TwoLevels) String() string {
 	s := modes[r.Mode] + "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " +
-		measure.Count(r.All, "run") + " at " + r.Low.In(r.Unit) + ", the others " + r.Above.Change()
+		measure.Count(r.All, "run") + " at " + r.Low.In(r.Unit) +
+		result.Either(r.All-r.Some == 1, ", the other ", ", the others ") + r.Above.Change()
 	other := "; of the other side " + result.Number(r.In).Text() + " of " + result.Number(r.Of).Text()
 	s += result.Either(r.New, "; the baseline is not", result.Either(r.Of > 0, other, ""))
 	return s + result.Given(r.Follows, "; the mode follows ", r.Follows) +

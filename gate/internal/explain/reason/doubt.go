@@ -45,9 +45,10 @@ type LostLaunches struct {
 }
 
 func (r LostLaunches) String() string {
-	lost := "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to "
+	launches := r.Launches.Text() + result.Either(r.Launches == 1, " launch", " launches")
+	lost := "the profiler lost the record of " + launches + " of the " + r.Side + ", up to "
 	if r.Rows {
-		lost = "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side +
+		lost = "rows of " + launches + " are missing in the tables of the " + r.Side +
 			", whose CorrId leaves out their numbers: up to "
 	}
 	return lost + measure.Share(float64(r.Share)) + " of the GPU time"
@@ -187,8 +188,8 @@ func (r StartUp) String() string {
 type SkipsMore struct{ Base, Head result.Number }
 
 func (r SkipsMore) String() string {
-	return measure.Count(int(r.Head), "step") + " of the head are warm-up, " + r.Base.Text() +
-		" of the baseline: the warm-up is not compared"
+	return measure.Count(int(r.Head), "step of the head is", "steps of the head are") + " warm-up, " +
+		r.Base.Text() + " of the baseline: the warm-up is not compared"
 }
 
 type OtherCycle struct{ Base, Head result.Number }
@@ -302,8 +303,8 @@ func (r RuleOfSteps) String() string {
 type SameRuns struct{ Same, Runs int }
 
 func (r SameRuns) String() string {
-	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") + " of the head " +
-		result.Either(r.Same == 1, "is a run", "are runs") + " of the baseline too: that they agree proves nothing"
+	return part(r.Same, r.Runs, "of the head is a run", "of the head are runs") +
+		" of the baseline too: that they agree proves nothing"
 }
 
 type Looked struct{ Look, Looks, Runs, Most int }

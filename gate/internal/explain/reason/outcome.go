@@ -102,9 +102,9 @@ type MostRuns struct {
 }
 
 func (r MostRuns) String() string {
-	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are about " + r.Change.Change() +
-		", beyond " + r.Bound.String() + " and beyond " +
-		result.Either(r.Spared > 0, "all baseline runs but "+result.Number(r.Spared).Text(), "every baseline run")
+	beyond := result.Either(r.Spared > 0, "all baseline runs but "+result.Number(r.Spared).Text(), "every baseline run")
+	return part(r.Some, r.All, "is", "are") + " about " + r.Change.Change() + ", beyond " + r.Bound.String() +
+		" and beyond " + beyond
 }
 
 type NotJudged struct{ Base, Head int }
@@ -153,6 +153,14 @@ func (r HostDenied) String() string {
 	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
 }
 
+// part is some of all runs of a side with a verb: one of a single run, of several, or several.
+func part(some, all int, is, are string) string {
+	if all == 1 {
+		return "the one run " + is
+	}
+	return result.Number(some).Text() + " of " + measure.Count(all, "run") + " " + result.Either(some == 1, is, are)
+}
+
 // SlowRuns are runs of the head that are slower than those of the baseline, by no common amount; or faster ones, where
 // the runs of the baseline may be the delayed ones.
 type SlowRuns struct {
@@ -165,8 +173,8 @@ func (r SlowRuns) String() string {
 	if r.Some == 0 {
 		return "no run is " + by + " than every baseline run by more than the limit, as far as delays of the CPU go"
 	}
-	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are " + by +
-		" by different amounts, as delays of the CPU" + result.Either(r.Faster, " in the baseline", "") + " make them"
+	return part(r.Some, r.All, "is", "are") + " " + by + result.Either(r.Some > 1, " by different amounts", "") +
+		", as delays of the CPU" + result.Either(r.Faster, " in the baseline", "") + " make them"
 }
 
 type WithAll struct {
@@ -213,10 +221,9 @@ type BoundsBroken struct {
 func (r BoundsBroken) String() string {
 	switch {
 	case r.Some < r.All:
-		return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
-			" break the bound: the policy wants " + r.Bounds.String()
+		return part(r.Some, r.All, "breaks", "break") + " the bound: the policy wants " + r.Bounds.String()
 	case r.All == 1:
-		return r.Head.In(r.Unit) + " in one run, where the policy wants " + r.Bounds.String() + "; two would decide"
+		return r.Head.In(r.Unit) + " in one run, where the policy wants " + r.Bounds.String()
 	}
 	return r.Head.In(r.Unit) + " where the policy wants " + r.Bounds.String()
 }

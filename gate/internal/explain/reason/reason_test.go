@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -124,6 +125,34 @@ func TestSentences(t *testing.T) {
 		if i >= len(old) || i >= len(now) || old[i] != now[i] {
 			t.Fatalf("line %d of %s differs; -update writes what the reasons say now:\n%q\n%q", i+1, file,
 				old[min(i, len(old)-1)], now[min(i, len(now)-1)])
+		}
+	}
+}
+
+// A sentence with a count of one has the verb and noun of one.
+func TestCountsOfOne(t *testing.T) {
+	wrong := regexp.MustCompile(`\b1 (of \d+ \w+ (of the head )?)?(are|were|have|break)\b|` +
+		`\b1 (steps|kernels|rows|launches|days)`)
+	for _, r := range reasons {
+		for _, all := range []int{1, 5} {
+			one := reflect.New(reflect.TypeOf(r)).Elem()
+			one.Set(reflect.ValueOf(filled(r, false)))
+			for _, f := range reflect.VisibleFields(one.Type()) {
+				to := one.FieldByIndex(f.Index)
+				switch {
+				case f.Anonymous || !f.IsExported():
+				case to.CanInt() && f.Name == "All":
+					to.SetInt(int64(all))
+				case to.CanInt():
+					to.SetInt(1)
+				case to.CanFloat():
+					to.SetFloat(1)
+				}
+			}
+			s := one.Interface().(result.Reason).String()
+			if wrong.MatchString(s) || all == 1 && strings.Contains(s, "by different amounts") {
+				t.Errorf("%T: %s", r, s)
+			}
 		}
 	}
 }
