@@ -153,10 +153,12 @@ type OutputDisagrees struct {
 func (r OutputDisagrees) String() string {
 	if r.StepWorse {
 		return "the profiled step changed by " + r.Profiled.Change() + ", and unprofiled " + r.Output +
-			" did not get worse (" + r.Unprofiled.Change() + "): profiling slows the CPU, so the unprofiled runs decide"
+			" is no worse than its limit allows (" + r.Unprofiled.Change() +
+			"): profiling slows the CPU, so the unprofiled runs decide"
 	}
-	return "unprofiled " + r.Output + " got worse (" + r.Unprofiled.Change() + "), and the profiled step did not (" +
-		r.Profiled.Change() + "): what got slower lies outside the steps, or profiling hides it"
+	return "unprofiled " + r.Output + " got worse (" + r.Unprofiled.Change() +
+		"), and the profiled step is no worse than its limit allows (" + r.Profiled.Change() +
+		"): what got slower lies outside the steps, or profiling hides it"
 }
 
 type StepsCover struct {

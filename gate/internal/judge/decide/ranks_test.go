@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	index "github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -82,7 +83,7 @@ func (c claim) ratios(side, of string) (out []float64) {
 				}
 			}
 		}
-		for run := range own {
+		for run := range stats.Known(own) { // profiled runs stand before the others
 			var logs []float64
 			for _, o := range others {
 				logs = append(logs, math.Log(o[run]))
@@ -168,7 +169,7 @@ func stragglerHolds(c claim) bool {
 func (c claim) series(side string, of measure.Subject, m measure.Metric) (out []float64) {
 	for _, s := range c.sessions(side) {
 		x, _ := s.Find(of, m.Name)
-		out = append(out, x.Values...)
+		out = append(out, stats.Known(x.Values)...)
 	}
 	return out
 }

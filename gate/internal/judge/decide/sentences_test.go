@@ -3,8 +3,10 @@ package decide_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,9 +56,13 @@ func TestSentencesAreTrue(t *testing.T) {
 			}
 		}
 		ranks := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "ranks")
+		printed := rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "unprofiled runs at least")
 		for i := range sides {
 			for j := range sides[i] {
 				disturb(t, &sides[i][j], ranks)
+				if printed > 0 {
+					printing(&sides[i][j], printedRates(t, printed)...)
+				}
 			}
 		}
 		policy := thresholds.Default()
@@ -72,6 +78,23 @@ func TestSentencesAreTrue(t *testing.T) {
 			t.Fatal(wrong)
 		}
 	})
+}
+
+// printedRates are those of some runs, or a few more, of which some are slow by one amount or by amounts of their own.
+func printedRates(t *rapid.T, least int) (rates []float64) {
+	sd := rapid.SampledFrom([]float64{0, 0.001, 0.01, 0.03}).Draw(t, "rates' sd")
+	level := rapid.SampledFrom([]float64{100, 100, 99, 90, 110}).Draw(t, "rate")
+	slow := rapid.SampledFrom([]float64{1, 1, 0.95, 0.7, 1.2}).Draw(t, "slow rate")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "rates"), 1))
+	part := rapid.SampledFrom([]float64{0, 0.2, 0.5}).Draw(t, "slow part")
+	for range least + rapid.IntRange(0, 4).Draw(t, "more unprofiled runs") {
+		v := level * math.Exp(sd*r.NormFloat64())
+		if r.Float64() < part {
+			v *= slow
+		}
+		rates = append(rates, v)
+	}
+	return rates
 }
 
 // everSaid has the keys of the remarks of all reports that the tests judged.
@@ -265,7 +288,7 @@ func (c claim) left(side string, values []float64) []float64 {
 	for _, off := range c.r.OutlierRuns {
 		at := off.Run
 		for _, s := range c.sessions(side)[:off.Session] {
-			at += len(s.Runs)
+			at += s.Profiled()
 		}
 		if off.Side == side {
 			values[at] = math.NaN()
@@ -284,7 +307,7 @@ func (c claim) runs(side string) []float64 {
 	for _, v := range of {
 		values = append(values, float64(v))
 	}
-	if m, _ := measure.MetricByName(c.f.Metric); m.Exact {
+	if m, _ := measure.MetricByName(c.f.Metric); m.Exact || m.Unprofiled() {
 		return slices.DeleteFunc(values, math.IsNaN)
 	}
 	return c.left(side, values)
@@ -391,12 +414,12 @@ var claims = map[string]func(c claim) bool{
 		return !c.f.Gates && c.is("cost", float64(c.f.Cost)) && c.number("cost") < c.number("least")+slack
 	},
 	"most-runs": func(c claim) bool {
-		n, base := 0, c.runs("base")
+		n, base, spared := 0, slices.Sorted(slices.Values(c.runs("base"))), int(c.number("spared"))
 		middle := math.Exp(stats.Median(stats.Transform([][]float64{base}, math.Log)[0]))
 		for _, run := range c.f.HeadRuns { // runs that are left out of the estimate are counted
-			slower := float64(run) > middle*(1+c.limit())-slack && float64(run) > slices.Max(base)
+			slower := float64(run) > middle*(1+c.limit())-slack && float64(run) > base[len(base)-1-spared]
 			if c.f.Scope == measure.ScopeOutput { // a rate
-				slower = float64(run) < middle*(1-c.limit())+slack && float64(run) < slices.Min(base)
+				slower = float64(run) < middle*(1-c.limit())+slack && float64(run) < base[spared]
 			}
 			if slower {
 				n++
@@ -494,10 +517,24 @@ var claims = map[string]func(c claim) bool{
 			c.f = f
 			centre := stats.Median(c.runs("head"))
 			return f.Gates && slices.ContainsFunc(c.x.Args["runs"].([]string), func(run string) bool {
-				i, _ := strconv.Atoi(run)
-				return i <= len(f.HeadRuns) && c.is("change", float64(f.HeadRuns[i-1])/centre-1)
+				bare, unprofiled := strings.CutPrefix(run, "unprofiled ")
+				i, _ := strconv.Atoi(bare)
+				m, _ := measure.MetricByName(f.Metric)
+				return unprofiled == m.Unprofiled() && i <= len(f.HeadRuns) && c.is("change", float64(f.HeadRuns[i-1])/centre-1)
 			})
 		}) > 0
+	},
+	"output-disagrees": func(c claim) bool {
+		of := func(scope measure.Scope, metric string) *result.Finding {
+			return &c.r.Findings[slices.IndexFunc(c.r.Findings, func(f result.Finding) bool {
+				return f.Scope == scope && f.Metric == metric
+			})]
+		}
+		step := of(measure.ScopeWorkload, measure.StepTime.Name)
+		output := of(measure.ScopeOutput, tokensOutput.Metric().Name)
+		return c.is("unprofiled", float64(output.Change)) && c.is("profiled", float64(step.Change)) &&
+			(step.Outcome == result.Slower) == (c.x.Args["step_worse"] == true) &&
+			(step.Outcome == result.Slower) != (output.Outcome == result.Slower)
 	},
 	"not-replayed": func(c claim) bool { return !(c.number("error") <= 0.005) },
 	"common-shift": func(c claim) bool {
