@@ -208,6 +208,11 @@ func newEstimate(t comparison, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(stats.Transform(p.Base, scale), stats.Transform(p.Head, scale), t.shared)
+	if p.Metric.Unprofiled() {
+		for i, judged := range [][][]float64{p.Base, p.Head} {
+			e.contrast.CountMoved(i, len(differing(p.shown[i], judged))-len(stats.Pooled(judged))/fewRuns)
+		}
+	}
 	if t.batches {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}

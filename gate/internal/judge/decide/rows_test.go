@@ -294,3 +294,27 @@ func TestRowsOfUnknownHosts(t *testing.T) {
 		}
 	}
 }
+
+// Of unchanged gates of three files a side, whose percentiles spread by 1 to 12 % between files, 1 % fail: two of three
+// values agree by chance, and the third is no outlier.
+func TestRowsOfThreeFiles(t *testing.T) {
+	spreads, gates, failed := []float64{0.014, 0.04, 0.04, 0.06, 0.12, 0.05}, 1000, 0
+	for seed := range gates {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		side := func() []model.Session {
+			rows := make([][]float64, len(spreads))
+			for i, sd := range spreads {
+				for range 3 {
+					rows[i] = append(rows[i], 20e6*math.Exp(sd*r.NormFloat64()))
+				}
+			}
+			return []model.Session{rowsOf("a", rows, measure.Duration)}
+		}
+		if compareSides(side(), side(), thresholds.Default()).Verdict == result.Fail {
+			failed++
+		}
+	}
+	if failed > gates/100 { // was 17
+		t.Errorf("%d of %d fail", failed, gates)
+	}
+}

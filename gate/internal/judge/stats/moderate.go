@@ -60,6 +60,15 @@ func Positive(v []Variance) []Variance {
 	return slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 }
 
+// CountMoved takes winsorised runs of a side, which hold no spread of their own, from its degrees of freedom (Yuen 1974).
+func (c *Contrast) CountMoved(side, moved int) {
+	if v := &c.Sides[side]; moved > 0 {
+		left := math.Max(1, v.DF-float64(moved))
+		*v = Variance{S2: v.S2 * v.DF / left, DF: left}
+		c.Run = Pool(c.Sides[:]...)
+	}
+}
+
 // Winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so
 // (Tukey's winsorizing), and returns how far they were: a run that is off neither makes a finding nor hides one.
 func Winsorised(sessions [][]float64) (winsorised [][]float64, far []float64) {
