@@ -256,6 +256,8 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 	}
 	var says result.Reason = reason.TooManyRuns{Most: MaxRuns}
 	switch {
+	case n > 0 && e.modes.drawn() && t.relation() >= terms.SameBoard && n == f.Mode.Needed:
+		return hidden // that the mode says
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		says = reason.MoreRuns{Runs: n}
 	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard || !(e.modes.drawn() && f.Mode.Needed > 0) &&
@@ -291,6 +293,9 @@ func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha floa
 	}
 	if e.delays > delaysMost && n > 0 {
 		n = max(n, e.settledBy(MaxRuns))
+	}
+	if e.modes.drawn() && n > 0 { // the exact test decides beside the interval
+		n = max(n, cmp.Or(f.Mode.Needed, MaxRuns+1))
 	}
 	return n
 }
