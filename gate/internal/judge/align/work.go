@@ -203,14 +203,14 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 	return regrouped, ratio
 }
 
-// sameWarmup gives both sides as many steps of warm-up as the one with more of them has, where these are looked for:
-// slow steps do not leave the gate by that. Steps that are added are as long as those that count, and no longer do.
+// sameWarmup gives both sides as many steps of warm-up as the one with more of them has, found or given: slow steps do
+// not leave the gate by that. Steps that are added are as long as those that count, and no longer do.
 func sameWarmup(base, head []model.Session, ratio float64) (_, _ []model.Session) {
 	b, h := &base[len(base)-1], &head[len(head)-1]
 	before := recorded.New(base, measure.Total).WarmupSteps()
 	now := recorded.New(head, measure.Total).WarmupSteps() / ratio
-	found := b.Step != "" && h.Step != "" && b.Warmup == "auto" && h.Warmup == "auto"
-	if most := max(before, now); found && most > min(before, now) {
+	steps := b.Step != "" && h.Step != "" && b.Warmup != "capture" && h.Warmup != "capture"
+	if most := max(before, now); steps && most > min(before, now) {
 		return withWarmup(base, most), withWarmup(head, ratio*most)
 	}
 	return base, head

@@ -1160,6 +1160,11 @@ func phaseCases(tb testing.TB) (out []classCase) {
 		mustFail, warming(1.5))...)
 	out = append(out, inAll("24 steps that only the head leaves out as warm-up", "", kernelRelations(tb), mustNotFail,
 		warming(1))...)
+	given := func(_ *rand.Rand, s *model.Session) { s.Warmup = "24" } // was: a pass, with a warning
+	out = append(out, inAll("24 steps +50 %, that the head is told to leave out", "", kernelRelations(tb),
+		mustFail, bothEdited(warming(1.5), given))...)
+	out = append(out, inAll("24 steps that the head is told to leave out", "", kernelRelations(tb), mustNotFail,
+		bothEdited(warming(1), given))...)
 	out = append(out, inAll("evaluation of 30 % of the GPU time +20 %", "", kernelRelations(tb), mustSay,
 		more(measure.After, 0.2), evaluating)...)
 	return append(out, inAll("evaluation of 30 % of the GPU time unchanged", "", kernelRelations(tb), mustNotFail, nil,
