@@ -302,7 +302,7 @@ func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha floa
 
 // decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for
 // certain where it is broken in every run. Where some runs break that of a number that is no speed, the gate does not
-// pass.
+// pass. Some broken runs excuse no change beyond the limit.
 func decideBounds(p pair, f result.Finding) result.Finding {
 	values := stats.Pooled(p.shown[1])
 	all := len(values)
@@ -326,9 +326,12 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 			f.Qualify(result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}
 		return f
+	case f.Outcome == result.Slower:
+		f.Qualify(result.Say(beyond))
+		return f
 	}
 	f = open(f, beyond)
-	f.Undecided, f.Doubted = true, f.Gates && !f.OfSpeed() // undecided where a rule only warns, too
+	f.Undecided, f.Doubted = true, f.Doubted || f.Gates && !f.OfSpeed() // undecided where a rule only warns, too
 	return f
 }
 

@@ -2,6 +2,8 @@ package decide_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,65 @@ func TestLimitsAreMonotone(t *testing.T) {
 			if last := failed; acts && last != 0 {
 				t.Errorf("%s, %s: %d findings fail at the loosest limit", name, key, last)
 			}
+		}
+	}
+}
+
+// A bound that some runs break excuses no change beyond the limit: was: a step of +50 % and an output of -33 % passed,
+// undecided, where a rule had an at_most or at_least beside its max.
+func TestBoundBesideLimit(t *testing.T) {
+	base, head := []float64{1, 1.001, 0.999, 1.002, 0.998}, []float64{1.5, 1.501, 1.499, 1.502, 1.498}
+	for kind, rule := range map[int]string{
+		2: "metric = \"step_time\"\nmax = \"5%%\"\nat_most = \"%.4fms\"",
+		3: "output = \"tokens/s\"\nmetric = \"rate\"\nmax = \"3%%\"\nat_least = \"%.5f\"",
+		4: "benchmark = \"row 0\"\nmetric = \"duration\"\nmax = \"3%%\"\nat_most = \"%.4fms\"",
+	} {
+		for _, bound := range []float64{1.4, 1.4985, 1.5, 1.5015, 1.6} {
+			value := bound
+			if kind == 3 {
+				value = 4.1 / bound
+			}
+			policy, err := thresholds.Parse("nsgate.toml", []byte(fmt.Sprintf("[[rule]]\n"+rule, value)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, m, k := rand.New(rand.NewPCG(1, 2)), six(), modeKinds[kind]
+			report := compareSides([]model.Session{k.side(r, m, base)}, []model.Session{k.side(r, m, head)}, policy)
+			if report.Verdict != result.Fail {
+				t.Errorf("%s, bound %v: %s: %s", k.name, bound, report.Verdict, report.Reason)
+			}
+		}
+	}
+}
+
+// An output whose change no rule limits does not take the step's place: was: a step of +60 % passed beside an output
+// of -38 % that kept its at_least.
+func TestOutputWithoutLimitOfChange(t *testing.T) {
+	for rule, want := range map[string]result.Verdict{"": result.Fail, "at_least = \"1\"": result.Fail,
+		"max = \"80%\"": result.Pass} {
+		text := result.Given(rule, "[[rule]]\noutput = \"tokens/s\"\nmetric = \"rate\"\n", rule)
+		policy, err := thresholds.Parse("nsgate.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := func(by float64) []model.Session {
+			s := modeKinds[3].side(rand.New(rand.NewPCG(1, 2)), six(), []float64{by, by * 1.001, by * 0.999})
+			for _, m := range []measure.Metric{measure.StepTime, measure.MeanStep} {
+				x := model.Series{Subject: measure.Workload, Metric: m}
+				for i := range s.Runs {
+					v := math.NaN()
+					if i < s.Profiled() {
+						v = 1e6 * by * (1 + 0.001*float64(i))
+					}
+					x.Values = append(x.Values, v)
+				}
+				s.Series = append(s.Series, x)
+			}
+			s.SortSeries()
+			return []model.Session{s}
+		}
+		if r := compareSides(side(1), side(1.6), policy); r.Verdict != want {
+			t.Errorf("%q: %s: %s", rule, r.Verdict, r.Reason)
 		}
 	}
 }

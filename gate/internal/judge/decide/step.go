@@ -116,15 +116,16 @@ func resolution(sides [][]float64, times bool) float64 {
 	return math.Pow10(place)
 }
 
-// outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then
-// they decide, and the profiled step explains.
+// outputs reports whether unprofiled runs say how fast both sides are, by a time or rate whose change can fail the
+// gate: then they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
 	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
+			l := t.Policy.Limit(s, m)
+			fails := l.Severity == thresholds.Fail && !math.IsInf(l.Max, 1)
 			base, head := stats.Pooled(t.Base.Values(s, m.Name)), stats.Pooled(t.Head.Values(s, m.Name))
-			if _, few := singleSide(len(base), len(head)); few == nil &&
-				t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) &&
-				t.Policy.Limit(s, m).Severity == thresholds.Fail && t.Policy.OutputKind(s.Name, m) != measure.OfOther {
+			if _, few := singleSide(len(base), len(head)); few == nil && fails && t.Head.HasMetric(s, m.Name) &&
+				t.Base.HasMetric(s, m.Name) && t.Policy.OutputKind(s.Name, m) != measure.OfOther {
 				return true
 			}
 		}
