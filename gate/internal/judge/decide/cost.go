@@ -117,7 +117,7 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 		for _, p := range parts {
 			if f.Scope != measure.ScopeRange || slices.Contains(strings.Split(p.role, "/"), f.Name) {
 				more += p.more / base
-				names = append(names, p.name)
+				names = measure.Once(names, p.name)
 			}
 		}
 		if rest := float64(f.Change) - more; more > 0 && rest <= float64(f.Limit) &&
@@ -127,11 +127,14 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	}
 }
 
-// excusedParts lists the excused kernels that got slower, are new or gone, and do not fail the gate by themselves.
+// excusedParts lists the excused kernels that got slower, are new or gone, and do not fail the gate by themselves. A
+// limit or floor of a change allows no kernel that is compared with nothing.
 func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
 	failing := map[measure.Subject]bool{}
 	for i, e := range estimates {
-		failing[e.Subject] = failing[e.Subject] || findings[i].Fails()
+		f := &findings[i]
+		uncompared := f.ReasonKey == reason.New.Key() && f.Severity == string(thresholds.Fail)
+		failing[e.Subject] = failing[e.Subject] || f.Fails() || uncompared
 	}
 	total := func(side *recorded.Index, s measure.Subject) float64 {
 		if !side.Has(s) {

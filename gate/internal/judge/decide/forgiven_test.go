@@ -258,3 +258,23 @@ func TestLargerWholeUndecided(t *testing.T) {
 		t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, said(r))
 	}
 }
+
+// A limit or floor of some kernels' change allows no new kernel of their name: was: GPU time +31 % passed beside a limit
+// of 4 %, "without reduce, reduce, which the policy allows". A rule that only warns does.
+func TestLimitAllowsNoNewKernel(t *testing.T) {
+	for rule, want := range map[string]result.Verdict{"max = \"4%\"": result.Fail, "severity = \"warn\"": result.Pass,
+		"metric = \"time\"\nfloor = \"10ns\"": result.Fail, "severity = \"ignore\"": result.Pass} {
+		for _, added := range []madeUp{{"reduce2", 100e3, 1, "step/memory", 1}, {"reduce", 100e3, 1, "step/memory", 7}} {
+			policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"reduce*\"\n"+rule))
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := quiet()
+			head := base.with(func(p *program) { p.kernels = append(p.kernels, added) })
+			r := compareSides([]model.Session{base.session()}, []model.Session{head.session()}, policy)
+			if r.Verdict != want || strings.Contains(said(r), "reduce, reduce,") {
+				t.Errorf("%s, new %s: %s: %s\n%s", rule, added.name, r.Verdict, r.Reason, said(r))
+			}
+		}
+	}
+}
