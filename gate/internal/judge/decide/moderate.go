@@ -150,7 +150,7 @@ func beyondBase(e estimate, limit, sign float64, spare int) []float64 {
 		sd = 0
 	}
 	all := slices.Sorted(slices.Values(stats.Pooled(stats.Transform(e.Base, scale))))
-	least := math.Max(stats.Median(all)+e.working(limit), all[len(all)-1-spare]+beyondSDs*sd)
+	least := math.Max(stats.Median(all)+sign*e.working(sign*limit), all[len(all)-1-spare]+beyondSDs*sd)
 	return slices.DeleteFunc(stats.Pooled(e.Head), func(v float64) bool { return !(scale(v) > least) })
 }
 

@@ -318,3 +318,23 @@ func TestRowsOfThreeFiles(t *testing.T) {
 		t.Errorf("%d of %d fail", failed, gates)
 	}
 }
+
+// A rate that fell by less than its limit in every run is within it: was: "8 of 8 runs are about -9.50 %, beyond the
+// limit of 10 %".
+func TestRateWithinLimit(t *testing.T) {
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nbenchmark = \"row 0\"\nmax = \"10%\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []float64{-0.09, -0.093, -0.095} {
+		var base, head []float64
+		for i := range 8 {
+			base, head = append(base, 1e9+1e5*float64(i)), append(head, (1e9+1e5*float64(7-i))*(1+change))
+		}
+		r := compareSides([]model.Session{rowsOf("a", [][]float64{base}, measure.ItemRate)},
+			[]model.Session{rowsOf("a", [][]float64{head}, measure.ItemRate)}, policy)
+		if f := r.Findings[0]; f.Outcome != result.WithinLimit || r.Undecided {
+			t.Errorf("%v: %s: %s", change, f.Outcome, f.Reason)
+		}
+	}
+}

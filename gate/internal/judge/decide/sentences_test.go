@@ -382,7 +382,8 @@ var claims = map[string]func(c claim) bool{
 		return c.number("base") <= float64(len(c.runs("base"))) && c.number("head") <= float64(len(c.runs("head")))
 	},
 	"few-runs": func(c claim) bool {
-		return c.number("base") == float64(c.r.Base.Runs) && c.number("head") == float64(c.r.Head.Runs)
+		return c.number("base") == float64(c.r.Base.Runs+c.r.Base.Unprofiled) &&
+			c.number("head") == float64(c.r.Head.Runs+c.r.Head.Unprofiled)
 	},
 	"unjudged":  func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Undecided },
 	"unbounded": func(c claim) bool { _, all := broken(c); return all == 0 },
@@ -418,7 +419,7 @@ var claims = map[string]func(c claim) bool{
 		middle := math.Exp(stats.Median(stats.Transform([][]float64{base}, math.Log)[0]))
 		for _, run := range c.f.HeadRuns { // runs that are left out of the estimate are counted
 			slower := float64(run) > middle*(1+c.limit())-slack && float64(run) > base[len(base)-1-spared]
-			if c.f.Scope == measure.ScopeOutput { // a rate
+			if c.f.Direction() == measure.Higher {
 				slower = float64(run) < middle*(1-c.limit())+slack && float64(run) < base[spared]
 			}
 			if slower {
@@ -536,6 +537,7 @@ var claims = map[string]func(c claim) bool{
 			(step.Outcome == result.Slower) == (c.x.Args["step_worse"] == true) &&
 			(step.Outcome == result.Slower) != (output.Outcome == result.Slower)
 	},
+	"rule-idle": func(c claim) bool { return c.number("of") >= 0 },
 	"not-replayed": func(c claim) bool { return !(c.number("error") <= 0.005) },
 	"common-shift": func(c claim) bool {
 		moved := c.count(func(f *result.Finding) bool {
