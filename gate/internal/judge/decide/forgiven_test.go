@@ -259,8 +259,8 @@ func TestLargerWholeUndecided(t *testing.T) {
 	}
 }
 
-// A limit or floor of some kernels' change allows no new kernel of their name: was: GPU time +31 % passed beside a limit
-// of 4 %, "without reduce, reduce, which the policy allows". A rule that only warns does.
+// A limit or floor of some kernels' change allows no new kernel of their name: was: GPU time +31 % passed beside a
+// limit of 4 %, "without reduce, reduce, which the policy allows". A rule that only warns does.
 func TestLimitAllowsNoNewKernel(t *testing.T) {
 	for rule, want := range map[string]result.Verdict{"max = \"4%\"": result.Fail, "severity = \"warn\"": result.Pass,
 		"metric = \"time\"\nfloor = \"10ns\"": result.Fail, "severity = \"ignore\"": result.Pass} {

@@ -69,7 +69,8 @@ func TestSentencesAreTrue(t *testing.T) {
 		policy.Threshold = rapid.SampledFrom([]float64{0.005, 0.01, 0.03}).Draw(t, "limit")
 		policy.Rules = rapid.SampledFrom([][]thresholds.Rule{nil,
 			{{Kernel: "gemm", Metric: "time", AtMost: &measure.Amount{Value: 160000, Unit: "ns"}, Where: "x.toml:1"}},
-			{{Kernel: "reduce", Severity: thresholds.Warn, Where: "x.toml:1"}}}).Draw(t, "rules")
+			{{Kernel: "reduce", Severity: thresholds.Warn, Where: "x.toml:1"}},
+			{{Kernel: "gone", Severity: thresholds.Warn, Where: "x.toml:1"}}}).Draw(t, "rules")
 		r := evaluate(sides[0], sides[1], policy)
 		if r.ReasonKey == "no-session" || r.Verdict == result.NoVerdict && len(r.Findings) == 0 {
 			return
@@ -537,7 +538,9 @@ var claims = map[string]func(c claim) bool{
 			(step.Outcome == result.Slower) == (c.x.Args["step_worse"] == true) &&
 			(step.Outcome == result.Slower) != (output.Outcome == result.Slower)
 	},
-	"rule-idle": func(c claim) bool { return c.number("of") >= 0 },
+	"rule-idle": func(c claim) bool {
+		return c.number("of") >= 0 && c.count(func(f *result.Finding) bool { return f.Rule == c.x.Args["rule"] }) == 0
+	},
 	"not-replayed": func(c claim) bool { return !(c.number("error") <= 0.005) },
 	"common-shift": func(c claim) bool {
 		moved := c.count(func(f *result.Finding) bool {

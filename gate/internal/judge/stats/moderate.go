@@ -60,7 +60,7 @@ func Positive(v []Variance) []Variance {
 	return slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 }
 
-// CountMoved takes winsorised runs of a side, which hold no spread of their own, from its degrees of freedom (Yuen 1974).
+// CountMoved takes winsorised runs of a side, which show no spread, from its degrees of freedom (Yuen 1974).
 func (c *Contrast) CountMoved(side, moved int) {
 	if v := &c.Sides[side]; moved > 0 {
 		left := math.Max(1, v.DF-float64(moved))
