@@ -264,7 +264,8 @@ func TestLargerWholeUndecided(t *testing.T) {
 func TestLimitAllowsNoNewKernel(t *testing.T) {
 	for rule, want := range map[string]result.Verdict{"max = \"4%\"": result.Fail, "severity = \"warn\"": result.Pass,
 		"metric = \"time\"\nfloor = \"10ns\"": result.Fail, "severity = \"ignore\"": result.Pass} {
-		for _, added := range []madeUp{{"reduce2", 100e3, 1, "step/memory", 1}, {"reduce", 100e3, 1, "step/memory", 7}} {
+		for _, added := range []madeUp{{"reduce2", 100e3, 1, "step/memory", 1},
+			{"reduce", 100e3, 1, "step/memory", 7}} {
 			policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"reduce*\"\n"+rule))
 			if err != nil {
 				t.Fatal(err)

@@ -522,7 +522,8 @@ var claims = map[string]func(c claim) bool{
 				bare, unprofiled := strings.CutPrefix(run, "unprofiled ")
 				i, _ := strconv.Atoi(bare)
 				m, _ := measure.MetricByName(f.Metric)
-				return unprofiled == m.Unprofiled() && i <= len(f.HeadRuns) && c.is("change", float64(f.HeadRuns[i-1])/centre-1)
+				return unprofiled == m.Unprofiled() && i <= len(f.HeadRuns) &&
+					c.is("change", float64(f.HeadRuns[i-1])/centre-1)
 			})
 		}) > 0
 	},
