@@ -89,7 +89,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 
 // absent is the error of a side that is not there.
 func absent(ctx context.Context, path string) error {
-	lacks := ""
+	lacks := "; name a recording or a directory of some, or a revision with a baseline"
 	if path == "-" {
 		return errStandardInput
 	} else if Ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true" {
@@ -105,6 +105,9 @@ func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path str
 	r, err := t.Open(ctx, path)
 	if err == nil && rule != (profile.Rule{}) && r.Whole() {
 		r.Warnings = append(r.Warnings, path+" is summed up already: another step or warm-up changes nothing in it")
+	}
+	if err == nil && t.Rows != "" && len(r.Traces)+len(r.Counters) > 0 {
+		r.Warnings = append(r.Warnings, path+" is a recording, no file of results: rows gives nothing of it")
 	}
 	none := []model.Kind{model.NoFile, model.NoProfile, model.OtherFormat}
 	if slices.Contains(none, model.KindOf(err)) && !profile.Holds(path) {

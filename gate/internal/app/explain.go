@@ -340,5 +340,9 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found 
 		}
 		profiles[i] = page.Counters[0]
 	}
-	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1]), "", nil
+	slower := why.Slower(r.Findings, true, why.Dearest)
+	if len(slower) == 0 {
+		hint = "no explanation: the pages of ncu are of kernels, and none is slower"
+	}
+	return why.Causes(r.Findings, slower, profiles[0], profiles[1]), hint, nil
 }

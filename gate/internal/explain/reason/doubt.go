@@ -291,7 +291,8 @@ func (r RuleIdle) String() string {
 		return r.Rule + " has nothing to judge: only the " + r.Kind + " of that name was measured; select it with " +
 			r.Kind
 	}
-	return r.Rule + " has nothing to judge: nothing by that name was measured"
+	return r.Rule + " has nothing to judge: nothing " +
+		result.Either(strings.HasPrefix(r.Rule, "--"), "that it limits", "by that name") + " was measured"
 }
 
 // RuleOfSteps is rules on kernels and steps where only one side has a step.

@@ -49,6 +49,7 @@ var reasons = []result.Reason{
 	OutputDisagrees{}, StepsCover{}, LaunchRate{}, StartUp{}, SkipsMore{}, OtherCycle{}, OneStep{}, OnOneSide{},
 	OnOneSide{Without: "base"},
 	Omitted{}, SomeRuns{}, NeedsProfiler{Metric: "dram_bytes"}, RuleIdle{}, RuleIdle{Drift: true},
+	RuleIdle{Rule: "--step-threshold"},
 	RuleIdle{Floor: "1 KiB"},
 	RuleIdle{Drift: true, Names: []string{"k"}},
 	SameRuns{}, Looked{}, OnBoard{},

@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
@@ -170,7 +171,23 @@ func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
 			unused = append(unused, x.says)
 		}
 	}
+	for _, key := range []string{"threshold", "step_threshold"} {
+		if flag := m.Policy.Places[key]; strings.HasPrefix(flag, "--") && !m.limits(flag) {
+			x := result.Say(reason.RuleIdle{Rule: flag, Here: m.Policy.Several > 1, Of: m.Policy.Several})
+			unused = append(unused, x)
+		}
+	}
 	return append(unused, result.SayIf(m.ofSteps != nil, reason.RuleOfSteps{Rules: m.ofSteps})...), idle
+}
+
+// limits reports whether the limit that a flag sets is that of something in the head.
+func (m Matching) limits(flag string) bool {
+	return slices.ContainsFunc(m.Head.Sessions, func(s model.Session) bool {
+		return slices.ContainsFunc(s.Series, func(x model.Series) bool {
+			l := m.Policy.Limit(x.Subject, x.Metric)
+			return l.Rule == flag && l.Severity != thresholds.Ignore
+		})
+	})
 }
 
 // OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and
