@@ -27,10 +27,12 @@ func (p Profiler) Comparable(o Profiler) bool { return p == o || p == "" || o ==
 // TellsMemory reports whether every copy has the kinds of memory between which it copies.
 func (p Profiler) TellsMemory() bool { return p != Thunks }
 
-// Profiler is the profiler of the environment, "" where it is unknown.
+// Profiler is the profiler of the environment, "" where it is unknown. A word that begins with a digit is its version.
 func (e *Environment) Profiler() Profiler {
-	name, _, _ := strings.Cut(e.Tool, " ")
-	return Profiler(name)
+	if name, version, _ := strings.Cut(e.Tool, " "); version != "" && version[0] <= '9' {
+		return Profiler(name)
+	}
+	return Profiler(e.Tool)
 }
 
 // Counted reports whether single launches were measured, replayed one by one, and not the workload.
