@@ -121,7 +121,10 @@ func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) S
 // find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error.
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := s.open(ctx, func(*baseline.Baseline) error { return nil })
-	if err != nil {
+	switch {
+	case err != nil && slices.Contains(Kept(), id):
+		return nil, nil, s.lacks("session", id)
+	case err != nil:
 		return nil, nil, err
 	}
 	var in *baseline.Baseline
@@ -142,12 +145,21 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	}
 	switch len(matches) {
 	case 0:
-		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
+		return nil, nil, s.lacks("session", id)
 	case 1:
 		return in, found, in.ReadOne(found)
 	}
 	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; name the workload, or write more of it", id, len(matches),
 		strings.Join(matches, ", "))
+}
+
+// lacks is the error for a name that nothing committed has. A local baseline may have it.
+func (s Store) lacks(what, name string) error {
+	if root, err := KeptRoot(name); err == nil && slices.Contains(Kept(), name) {
+		return fmt.Errorf("%q is a local baseline: nsgate baseline --baseline %s lists its sessions", name,
+			thresholds.JoinCommand([]string{root}))
+	}
+	return fmt.Errorf("no %s %q in %s; nsgate baseline lists them", what, name, s.Root)
 }
 
 // measured is [Store.find] of a session that holds a measurement.
@@ -231,7 +243,7 @@ func (s Store) Rename(ctx context.Context, from, to string) (before, after strin
 	info, err := os.Lstat(before)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", "", fmt.Errorf("no baseline of workload %q in %s; nsgate baseline lists them", from, s.Root)
+		return "", "", s.lacks("baseline of workload", from)
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():

@@ -48,6 +48,10 @@ func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
 		fmt.Fprintf(e.Out, "local, for nsgate check --against: %s\n", report.Clean(strings.Join(kept, ", ")))
 	}
 	all, err := k.List(ctx)
+	if err != nil && len(app.Kept()) > 0 && v.one == "" && len(app.WorkloadsIn(k.Root)) == 0 {
+		fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
+		all, err = []app.StoredBaseline{}, v.missing()
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +65,9 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	switch {
 	case len(histories) == 0:
 		err := fmt.Errorf("no session of workload %q was recorded yet (nsgate record), and no file is given", workload)
+		if known := app.WorkloadsIn(root); len(known) > 0 {
+			err = fmt.Errorf("%w; %s has %s", err, root, strings.Join(known, ", "))
+		}
 		return cmp.Or(v.missing(), error(&exit{code: ExitNoVerdict, err: err}))
 	case len(histories) > 1 && v.format != "text":
 		dirs = append(dirs, "--format text has all")
@@ -119,7 +124,10 @@ func moments(ctx context.Context, files []string, workload, rows string) (out []
 			}
 		}
 	})
-	if err == nil && len(out) == 0 && len(others) > 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w; name saved reports or results, and a workload with --workload", err)
+	case err == nil && len(out) == 0 && len(others) > 0:
 		err = usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
 			strings.Join(others, ", "))
 	}
