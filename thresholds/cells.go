@@ -106,8 +106,8 @@ func (r *Rule) check(t table) error {
 				"floor: %g has no unit, and what the rule is about is measured in several; "+
 					`write a time ("1us") or a size ("64KiB"), or name the metric`, k.amount.Value)
 		case !fits && full:
-			return errorAt(t.lineOf(k.key), `%s: %s is measured in %s; write it like %q`, k.key, m.Name,
-				cmp.Or(m.Unit, "the program's own unit"), example(m))
+			return errorAt(t.lineOf(k.key), `%s: the unit of %s is %s; write it like %q`, k.key, m.Name,
+				cmp.Or(m.Unit, "the program's own"), example(m))
 		case !fits:
 			return errorAt(t.lineOf(k.key), "%s: nothing that the rule is about is measured in %s", k.key,
 				k.amount.Unit)

@@ -1,6 +1,9 @@
 package measure
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are
 // as near; "" where none is within two letters of it.
@@ -17,10 +20,16 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Nearby are the n known words that are nearest to a word, the nearest first.
+// Nearby are the n known words that are nearest to a word, the nearest first; those that hold it come before others.
 func Nearby(word string, known []string, n int) []string {
 	near := slices.Sorted(slices.Values(known))
-	Sort(near, func(a, b string) int { return distance(word, a) - distance(word, b) })
+	far := func(known string) int {
+		if strings.Contains(known, word) {
+			return 0
+		}
+		return distance(word, known)
+	}
+	Sort(near, func(a, b string) int { return far(a) - far(b) })
 	return near[:min(n, len(near))]
 }
 
