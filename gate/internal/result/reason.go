@@ -23,6 +23,17 @@ type Remark struct {
 	Next string `json:"next,omitempty"`
 }
 
+// Narrowest leaves out patterns whose place a later one names too: the idle time of one place is one pattern to say.
+func Narrowest(all []Remark) (out []Remark) {
+	for i, r := range all {
+		where, _ := r.Args["where"].(string)
+		if where == "" || !slices.ContainsFunc(all[i+1:], func(o Remark) bool { return o.Args["where"] == where }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
 // amounts in the unit of the argument "unit", else in the unit of the metric.
 type Args map[string]any

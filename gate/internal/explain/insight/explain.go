@@ -135,7 +135,7 @@ func patterns(d *decide.Decision, x *result.Report) {
 		return
 	}
 	x.Patterns = NewPatterns(d.Baseline, d.Head)
-	for _, p := range x.Patterns {
+	for _, p := range result.Narrowest(x.Patterns) {
 		x.Notes = append(x.Notes, "new in the head: "+p.Sentence)
 	}
 }

@@ -253,7 +253,7 @@ func otherTable(s *result.Summary) *Table {
 
 // Sentences are those of patterns or about ranks.
 func Sentences(remarks []result.Remark) []string {
-	return Nonempty(measure.Map(remarks, func(p result.Remark) string {
+	return Nonempty(measure.Map(result.Narrowest(remarks), func(p result.Remark) string {
 		return Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern)
 	})...)
 }
