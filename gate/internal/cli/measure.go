@@ -304,12 +304,17 @@ func (v *running) plan(j *job) []int {
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
 func (v *running) share(j *job, runs int) (float64, error) {
 	flag := source(v.fs, "unprofiled")
+	reads := len(j.set.Outputs)+len(j.set.Results) > 0 || j.Policy.Wants(measure.ByWall)
 	switch {
+	case j.Way().Unprofiled && !reads:
+		return 0, usageError("%s: runs without a profiler measure outputs and results, and workload %q has none: "+
+			"add [[workload.output]] or [[workload.results]], or leave profile out", j.set.Places.Of("profile"),
+			j.Workload)
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
-	case j.Way().Timed && (len(j.set.Outputs)+len(j.set.Results) > 0 || j.Policy.Wants(measure.ByWall)):
+	case j.Way().Timed && reads:
 		return 1, nil
 	}
 	return 0, nil
