@@ -297,14 +297,21 @@ func (b Build) program(what, next string) (program, error) {
 		path = filepath.Join(dir, path)
 	}
 	if path, err = exec.LookPath(path); err != nil {
-		why := proc.Cause(err)
+		why, first := proc.Cause(err), words[0]
+		_, here := os.Stat(filepath.Join(dir, first))
 		switch {
-		case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
+		case first == "cd" || len(words) == 1 && strings.ContainsAny(first, " \t"):
 			next = "put each word by itself, as in -- ./app --steps 60; for && and | write -- sh -c 'COMMANDS'"
 		case errors.Is(err, fs.ErrPermission):
 			next = "make it executable (chmod +x), or name the program that runs it"
+		case strings.Contains(first, "="):
+			next = "let env set the variable, as in -- env " + first + " ./app --steps 60"
+		case strings.IndexAny(first, "~$") == 0:
+			next = "write the path out: no shell replaces ~ or $NAME here"
+		case here == nil && first != "":
+			next = "write ./" + first + " for the file in this directory"
 		}
-		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
+		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, first, why)
 	}
 	out := program{Path: path, Command: b.Command, Dir: dir, Root: b.Root}
 	if b.Served() {
