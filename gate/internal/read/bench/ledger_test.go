@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -184,6 +185,14 @@ func TestLeftOut(t *testing.T) {
 		{"mlperf", strings.Replace(mlperfText, "Mean latency", "QPS w/ loadgen overhead : 5\n99.00 percentile time to "+
 			"output token (ns) : 8\nEarly stopping estimate : 7\nMean latency", 1),
 			"[{min latency an extreme} {max latency an extreme} {Early stopping estimate unknown name}]"},
+		{"guidellm, a sweep", guideSweep(`"type_":"synchronous"`, `"type_":"throughput","max_concurrency":9`,
+			`"type_":"constant","rate":6.9,"max_concurrency":9`, `"type_":"constant","rate":7.3,"max_concurrency":9`),
+			"[{constant loads of the sweep rate of its own in each run} {prompt_token_count unknown name}]"},
+		{"nccl-tests with a report of iterations", strings.Replace(ncclText, "algbw   busbw #wrong     time",
+			"algbw busbw #wrong i_min i_max i_p99 i_cv% time", 1),
+			"[{algbw, busbw the time in another unit} {i_min, i_max, i_p99, i_cv% of single iterations}]"},
+		{"nccl-tests JSON with one", strings.Replace(ncclJSON, `"in_place"`, `"in_place_per_iter":{"p99_us":5},"in_place"`,
+			1), "[{*_per_iter of single iterations}]"},
 		{"guidellm without a first token", strings.Replace(guideFile, "49.23", "0", 1),
 			"[{time_to_first_token_ms 0: no request has it} {prompt_token_count unknown name}]"},
 		{"go test", goText, "[{MB/s the time in another unit}]"},
@@ -367,4 +376,14 @@ func TestCounted(t *testing.T) {
 	if setting, a, b := model.Unlike(modes[0], modes[1]); setting != "" {
 		t.Errorf("%s: %s and %s", setting, a, b)
 	}
+}
+
+// guideSweep is a file of guidellm with a load for each strategy.
+func guideSweep(strategies ...string) string {
+	at := strings.Index(guideFile, `{"type_":"generative`)
+	head, one := guideFile[:at], strings.TrimSuffix(guideFile[at:], "]}")
+	loads := measure.Map(strategies, func(how string) string {
+		return strings.Replace(one, `"type_":"concurrent","max_concurrency":32,"streams":32`, how, 1)
+	})
+	return head + strings.Join(loads, ",") + "]}"
 }

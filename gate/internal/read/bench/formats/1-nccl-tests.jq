@@ -10,15 +10,18 @@ def row($name; $place; $time; $wrong):
 def test_of: split("/")[-1] | rtrimstr("_perf");
 def place: ["out-of-place", "in-place"];
 def hosts($all): {host: ([$all[].host] | unique | join(" ")), gpu: (first($all[].gpu) // null)};
+def iterations($has; $names): if $has then {row: $names, left_out: "of single iterations"} else empty end;
 def average: {row: "average bus bandwidth", metric: "bandwidth", unit: "GB/s", value: .};
 if type == "object" then hosts([.config.devices[]? | {host: .hostname, gpu: .device_info}]),
   ((.args[0] // "" | test_of) as $test | .results[]
     | named($test; .size; [.type, .redop, .root] | map(tostring | split(" ") | join(""))) as $name
     | ("out_of_place", "in_place") as $key | .[$key] | objects | row($name; $key | gsub("_"; "-"); .time // .cpu_time; .nwrong)),
+  iterations(any(.results[]; has("out_of_place_per_iter") or has("in_place_per_iter")); "*_per_iter"),
   (.average_bus_bandwidth.bandwidth | numbers | average) else (split("\r\n") | join("\n") | split("\n")) as $lines
   | ([$lines[] | select(contains("test starting:"))] | length > 1) as $several
   | hosts([$lines[] | select(contains(" Rank ") and test("^\\s*# +Rank ")) | capture(" on +(?<host>\\S+) device +\\d+ \\[[^\\]]*\\] *(?<gpu>.*?) *$")]),
-    {row: "algbw, busbw", left_out: "the time in another unit"}, ([foreach $lines[] as $line ({test: "", tests: []};
+    {row: "algbw, busbw", left_out: "the time in another unit"},
+    iterations(any($lines[]; contains(" i_p99 ")); "i_min, i_max, i_p99, i_cv%"), ([foreach $lines[] as $line ({test: "", tests: []};
       ($line | words) as $w | ($w | length) as $n | .out = []
         | if .head != null and $n > (.head | length) and ($w[0] | test("^\\d+$")) then
           (if .timed then $w[:-2] else $w end) as $w | (($w | length) - (.head | length)) as $first
