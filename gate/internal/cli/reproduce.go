@@ -134,8 +134,8 @@ func callsOf(line string, policy *thresholds.Resolved, w *thresholds.Workload, h
 				to += " --" + x[0] + " " + commandWord(x[1])
 			}
 		}
-		return &result.Calls{Runs: "record " + result.RunsHere + " runs a side, as these were, then: " + line,
-			Paired: "record both builds interleaved on one host, then: " + to + " BASE HEAD"}
+		return &result.Calls{Runs: "measure " + result.RunsHere + " runs a side, as these were, then: " + line,
+			Paired: "measure both builds interleaved on one host, then: " + to + " BASE HEAD"}
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
 	if len(hidden) > 0 {

@@ -13,8 +13,8 @@ func TestCalls(t *testing.T) {
 	based.Base = "origin/main"
 	needs := `base = "origin/main" and build = "make" (yours) in nsgate.toml`
 	finished := func(line string) *result.Calls {
-		return &result.Calls{Runs: "record {runs} runs a side, as these were, then: " + line,
-			Paired: "record both builds interleaved on one host, then: nsgate compare BASE HEAD"}
+		return &result.Calls{Runs: "measure {runs} runs a side, as these were, then: " + line,
+			Paired: "measure both builds interleaved on one host, then: nsgate compare BASE HEAD"}
 	}
 	for _, c := range []struct {
 		line   string
@@ -47,7 +47,7 @@ func TestCalls(t *testing.T) {
 		"nsgate check --from dir --workload scan": "--threshold 1.5% --step 'a b' --rows ../bench.jq",
 	} {
 		got := callsOf(line, based.For(""), own, nil).Paired
-		if got != "record both builds interleaved on one host, then: nsgate compare "+want+" BASE HEAD" {
+		if got != "measure both builds interleaved on one host, then: nsgate compare "+want+" BASE HEAD" {
 			t.Errorf("%s: %s", line, got)
 		}
 	}

@@ -158,7 +158,7 @@ func (r OtherHost) String() string {
 
 func hosts(known string) string {
 	are := map[string]string{"different": "come from different hosts",
-		"times": "are sessions of one GPU at different times"}
+		"times": "are sessions of one host at different times"}
 	return "baseline and head " + cmp.Or(are[known], "may come from different hosts")
 }
 
