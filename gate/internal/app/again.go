@@ -234,10 +234,14 @@ func ReadSaved(ctx context.Context, files []string, benchmarks bool, rows string
 		next++
 		return err
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		err = confine.Refused(err, files[min(next, len(files)-1)])
 	}
-	return confine.Refused(err, files[min(next, len(files)-1)])
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; name a report that nsgate check --output report.json wrote%s", err,
+			result.Either(benchmarks, ", or results; a workload is named with --workload", ""))
+	}
+	return err
 }
 
 // read sends what the files hold.

@@ -341,8 +341,6 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found 
 		profiles[i] = page.Counters[0]
 	}
 	slower := why.Slower(r.Findings, true, why.Dearest)
-	if len(slower) == 0 {
-		hint = "no explanation: the pages of ncu are of kernels, and none is slower"
-	}
+	hint = result.Either(len(slower) > 0, "", "no explanation: the pages of ncu are of kernels, and none is slower")
 	return why.Causes(r.Findings, slower, profiles[0], profiles[1]), hint, nil
 }

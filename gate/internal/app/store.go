@@ -121,11 +121,8 @@ func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) S
 // find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error.
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := s.open(ctx, func(*baseline.Baseline) error { return nil })
-	switch {
-	case err != nil && slices.Contains(Kept(), id):
-		return nil, nil, s.lacks("session", id)
-	case err != nil:
-		return nil, nil, err
+	if err != nil {
+		return nil, nil, cmp.Or(local(id), err)
 	}
 	var in *baseline.Baseline
 	var found *baseline.Entry
@@ -145,7 +142,8 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	}
 	switch len(matches) {
 	case 0:
-		return nil, nil, s.lacks("session", id)
+		err = fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
+		return nil, nil, cmp.Or(local(id), err)
 	case 1:
 		return in, found, in.ReadOne(found)
 	}
@@ -153,13 +151,14 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 		strings.Join(matches, ", "))
 }
 
-// lacks is the error for a name that nothing committed has. A local baseline may have it.
-func (s Store) lacks(what, name string) error {
-	if root, err := KeptRoot(name); err == nil && slices.Contains(Kept(), name) {
-		return fmt.Errorf("%q is a local baseline: nsgate baseline --baseline %s lists its sessions", name,
-			thresholds.JoinCommand([]string{root}))
+// local is the error for the name of a local baseline where a committed one is meant, nil for another name.
+func local(name string) error {
+	if !slices.Contains(Kept(), name) {
+		return nil
 	}
-	return fmt.Errorf("no %s %q in %s; nsgate baseline lists them", what, name, s.Root)
+	root, err := KeptRoot(name)
+	return cmp.Or(err, fmt.Errorf("%q is a local baseline: nsgate baseline --baseline %s lists its sessions", name,
+		thresholds.JoinCommand([]string{root})))
 }
 
 // measured is [Store.find] of a session that holds a measurement.
@@ -243,7 +242,8 @@ func (s Store) Rename(ctx context.Context, from, to string) (before, after strin
 	info, err := os.Lstat(before)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", "", s.lacks("baseline of workload", from)
+		err = fmt.Errorf("no baseline of workload %q in %s; nsgate baseline lists them", from, s.Root)
+		return "", "", cmp.Or(local(from), err)
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():

@@ -180,29 +180,13 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 
 // sessionRow is a session as a row; another driver than that of the newest is marked.
 func sessionRow(s, newest app.StoredSession, now time.Time) []string {
-	age := ""
-	if !s.Start.IsZero() {
-		age = days(now.Sub(s.Start))
-	}
-	driver := s.Driver
-	if driver != "" && newest.Driver != "" && driver != newest.Driver {
-		driver += " (other)"
-	}
-	what := s.What + result.Given(s.Anchor, ", anchor ", s.Anchor)
-	if s.Anchor == "yes" {
-		what = s.What + ", anchor"
-	}
+	age := result.Either(s.Start.IsZero(), "", days(now.Sub(s.Start)))
+	isOther := s.Driver != "" && newest.Driver != "" && s.Driver != newest.Driver
+	driver := s.Driver + result.Either(isOther, " (other)", "")
+	what := s.What + result.Either(s.Anchor == "yes", ", anchor", result.Given(s.Anchor, ", anchor ", s.Anchor))
 	why := s.Reason + result.Given(s.Removes, " (removes ", s.Removes, ")")
-	state := s.State
-	if s.Unmeasured > 0 {
-		state += ", unmeasured merge"
-	}
-	count := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
+	state := s.State + result.Either(s.Unmeasured > 0, ", unmeasured merge", "")
+	count := func(n int) string { return result.Either(n == 0, "", fmt.Sprint(n)) }
 	return []string{s.ID, age, what, s.Commit, s.GPUHash, driver, count(s.Runs), count(s.Kernels), state, why}
 }
 

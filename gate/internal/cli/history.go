@@ -3,9 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,10 +62,9 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 	}
 	switch {
 	case len(histories) == 0:
-		err := fmt.Errorf("no session of workload %q was recorded yet (nsgate record), and no file is given", workload)
-		if known := app.WorkloadsIn(root); len(known) > 0 {
-			err = fmt.Errorf("%w; %s has %s", err, root, strings.Join(known, ", "))
-		}
+		known := strings.Join(app.WorkloadsIn(root), ", ")
+		err := fmt.Errorf("no session of workload %q was recorded yet (nsgate record), and no file is given%s",
+			workload, result.Given(known, "; ", root, " has ", known))
 		return cmp.Or(v.missing(), error(&exit{code: ExitNoVerdict, err: err}))
 	case len(histories) > 1 && v.format != "text":
 		dirs = append(dirs, "--format text has all")
@@ -124,10 +121,7 @@ func moments(ctx context.Context, files []string, workload, rows string) (out []
 			}
 		}
 	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w; name saved reports or results, and a workload with --workload", err)
-	case err == nil && len(out) == 0 && len(others) > 0:
+	if err == nil && len(out) == 0 && len(others) > 0 {
 		err = usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
 			strings.Join(others, ", "))
 	}

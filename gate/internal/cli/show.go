@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 type showOptions struct {
@@ -78,14 +79,9 @@ func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Ke
 func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	rows := make([][]string, len(kernels))
 	for i, k := range kernels {
-		stack := strconv.Itoa(k.Stack)
-		if k.Stack < 0 {
-			stack = measure.Unknown
-		}
-		name := measure.NormalizeName(k.Name)
-		if !verbose {
-			name = measure.ShortName(name)
-		}
+		stack := result.Either(k.Stack < 0, measure.Unknown, strconv.Itoa(k.Stack))
+		full := measure.NormalizeName(k.Name)
+		name := result.Either(verbose, full, measure.ShortName(full))
 		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores),
 			strconv.Itoa(k.Shared), strconv.Itoa(k.Constant), strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
 	}

@@ -23,13 +23,8 @@ func Nearest(word string, known []string) string {
 // Nearby are the n known words that are nearest to a word, the nearest first; those that hold it come before others.
 func Nearby(word string, known []string, n int) []string {
 	near := slices.Sorted(slices.Values(known))
-	far := func(known string) int {
-		if strings.Contains(known, word) {
-			return 0
-		}
-		return distance(word, known)
-	}
-	Sort(near, func(a, b string) int { return far(a) - far(b) })
+	Sort(near, func(a, b string) int { return distance(word, a) - distance(word, b) })
+	Sort(near, func(a, b string) int { return strings.Count(b, word) - strings.Count(a, word) })
 	return near[:min(n, len(near))]
 }
 

@@ -255,8 +255,13 @@ func holdsNothing(dir string, others int, below []string) error {
 	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries[:min(len(entries), 100)] {
-		if inside := filepath.Join(dir, e.Name()); Holds(inside) {
+		inside := filepath.Join(dir, e.Name())
+		if err := unknownResults(inside); err != nil {
+			return err
+		} else if Holds(inside) {
 			next = "name one of its directories that hold some, such as " + inside
+		} else if ends(inside, ".json.gz", ".jsonl.gz", ".xml.gz") {
+			next = unpack + ": " + inside
 		}
 	}
 	if found := baselineBelow(dir, 2); found != "" {
