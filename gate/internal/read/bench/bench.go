@@ -32,7 +32,7 @@ const (
 	longest = 1 << 10
 
 	again   = "write the file again with the harness"
-	sayWhat = "say with --rows, or rows in the policy, what its numbers are (`nsgate help benchmarks`)"
+	sayWhat = "say what its numbers are: --rows, for record and check rows in the policy (`nsgate help benchmarks`)"
 )
 
 // Sniff reports by the first bytes of a file whether it is of a harness. With json they must be JSON up to their end.

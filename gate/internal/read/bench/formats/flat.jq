@@ -3,6 +3,6 @@ def numbers_of: if type == "array" then .[] else . end | objects | to_entries[];
 def is: all(numbers_of; .value | type | IN("object", "array") | not)
   and any(numbers_of; (.value | type) == "number" and .key != "Type");
 if type == "array" then {refuse: "\($file) is JSON of no benchmark harness that nsgate knows", kind: "other-format",
-  next: "say with --rows, or rows in the policy, what its numbers are (`nsgate help benchmarks`)"}
+  next: "say what its numbers are: --rows, for record and check rows in the policy (`nsgate help benchmarks`)"}
 else {refuse: "\($file) holds no metric by a known name", kind: "no-measurement",
-  next: "rename its numbers, or say with --rows, or rows in the policy, what they are. \($file | known_names)"} end
+  next: "rename its numbers, or say with --rows, for record and check with rows in the policy, what they are. \($file | known_names)"} end
