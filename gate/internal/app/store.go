@@ -105,8 +105,8 @@ func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
 
 func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) StoredSession {
 	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash,
-		Driver: e.Driver, CUDA: e.CUDA, Tool: e.Tool, Runs: e.Profiled(), Kernels: kernels, Reason: e.Reason,
-		Anchor: e.Anchor, Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
+		Driver: e.Driver, CUDA: e.CUDA, Tool: e.Tool, Runs: cmp.Or(e.Profiled(), len(e.Runs)), Kernels: kernels,
+		Reason: e.Reason, Anchor: e.Anchor, Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
 	switch {
 	case standing.Removed:
 		s.State = "removed"

@@ -173,8 +173,8 @@ func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
 	}
 	for _, key := range []string{"threshold", "step_threshold"} {
 		if flag := m.Policy.Places[key]; strings.HasPrefix(flag, "--") && !m.limits(flag) {
-			x := result.Say(reason.RuleIdle{Rule: flag, Here: m.Policy.Several > 1, Of: m.Policy.Several})
-			unused = append(unused, x)
+			to := result.Either(m.Policy.Several > 1, &idle, &unused)
+			*to = append(*to, result.Say(reason.RuleIdle{Rule: flag, Here: m.Policy.Several > 1, Of: m.Policy.Several}))
 		}
 	}
 	return append(unused, result.SayIf(m.ofSteps != nil, reason.RuleOfSteps{Rules: m.ofSteps})...), idle
