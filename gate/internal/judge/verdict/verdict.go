@@ -174,11 +174,10 @@ var remedies = map[string]string{
 	result.KeyHostDenied: "measure on a quiet host, or the base build beside the head",
 }
 
-// judged is the number of findings that compare both sides and are not slower with only a warning.
+// judged is the number of findings that compare both sides.
 func judged(findings []result.Finding) int {
 	return measure.HowMany(findings, func(f result.Finding) bool {
-		return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone &&
-			!f.NotJudged()
+		return f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged()
 	})
 }
 
