@@ -304,9 +304,9 @@ var (
 	Unmeasured = plain(result.KeyUnmeasured,
 		"two branches changed it, and their merge was never measured: record the merge commit on the default branch")
 	OneHost = plain("one-host",
-		"the files name no host and are taken for those of one; where they come from different ones, say "+
-			"--other-host (same_host = false)")
-	HostNamed = plain("host-named", "--other-host (same_host = false) does nothing: a side names its host")
+		"the files name no host and are taken for those of one; where they come from different ones, set same_host "+
+			"= false")
+	HostNamed = plain("host-named", "same_host = false does nothing: a side names its host")
 	Waiting   = plain(result.KeyWaiting,
 		"most of the change is time in which issued operations waited: for an event, another stream, or another "+
 			"program on the GPU")
