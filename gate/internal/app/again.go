@@ -234,14 +234,10 @@ func ReadSaved(ctx context.Context, files []string, benchmarks bool, rows string
 		next++
 		return err
 	})
-	if err != nil {
-		err = confine.Refused(err, files[min(next, len(files)-1)])
+	if err == nil {
+		return nil
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; name a report that nsgate check --output report.json wrote%s", err,
-			result.Either(benchmarks, ", or results; a workload is named with --workload", ""))
-	}
-	return err
+	return confine.Refused(err, files[min(next, len(files)-1)])
 }
 
 // read sends what the files hold.

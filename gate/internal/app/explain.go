@@ -340,7 +340,5 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found 
 		}
 		profiles[i] = page.Counters[0]
 	}
-	slower := why.Slower(r.Findings, true, why.Dearest)
-	hint = result.Either(len(slower) > 0, "", "no explanation: the pages of ncu are of kernels, and none is slower")
-	return why.Causes(r.Findings, slower, profiles[0], profiles[1]), hint, nil
+	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1]), "", nil
 }

@@ -29,7 +29,8 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 		if path == "-" {
 			return nil, errStandardInput
 		}
-		return nil, fmt.Errorf("there is no file or directory %s; name a recording, or a directory that holds some", path)
+		return nil, fmt.Errorf("there is no file or directory %s; name a recording, or a directory that holds some",
+			path)
 	}
 	if err != nil {
 		return nil, err

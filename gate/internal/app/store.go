@@ -122,7 +122,7 @@ func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) S
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := s.open(ctx, func(*baseline.Baseline) error { return nil })
 	if err != nil {
-		return nil, nil, cmp.Or(local(id), err)
+		return nil, nil, err
 	}
 	var in *baseline.Baseline
 	var found *baseline.Entry
@@ -142,23 +142,12 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	}
 	switch len(matches) {
 	case 0:
-		err = fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
-		return nil, nil, cmp.Or(local(id), err)
+		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
 	case 1:
 		return in, found, in.ReadOne(found)
 	}
 	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; name the workload, or write more of it", id, len(matches),
 		strings.Join(matches, ", "))
-}
-
-// local is the error for the name of a local baseline where a committed one is meant, nil for another name.
-func local(name string) error {
-	if !slices.Contains(Kept(), name) {
-		return nil
-	}
-	root, err := KeptRoot(name)
-	return cmp.Or(err, fmt.Errorf("%q is a local baseline: nsgate baseline --baseline %s lists its sessions", name,
-		thresholds.JoinCommand([]string{root})))
 }
 
 // measured is [Store.find] of a session that holds a measurement.
@@ -242,8 +231,7 @@ func (s Store) Rename(ctx context.Context, from, to string) (before, after strin
 	info, err := os.Lstat(before)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("no baseline of workload %q in %s; nsgate baseline lists them", from, s.Root)
-		return "", "", cmp.Or(local(from), err)
+		return "", "", fmt.Errorf("no baseline of workload %q in %s; nsgate baseline lists them", from, s.Root)
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():

@@ -66,6 +66,17 @@ func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
 	return nil
 }
 
+// local adds to an error about names which of them is a local baseline.
+func local(err error, names []string) error {
+	for _, name := range names {
+		if root, wrong := app.KeptRoot(name); wrong == nil && slices.Contains(app.Kept(), name) {
+			return fmt.Errorf("%w; %q is a local baseline: nsgate baseline --baseline %s lists its sessions", err, name,
+				commandWord(root))
+		}
+	}
+	return err
+}
+
 type sessionOptions struct{ listOptions }
 
 func (v *sessionOptions) run(ctx context.Context, e *env, args arguments) error {
@@ -75,7 +86,7 @@ func (v *sessionOptions) run(ctx context.Context, e *env, args arguments) error 
 	}
 	summary, err := k.Session(ctx, args.own[0])
 	if err != nil {
-		return noVerdict(e, "shown", err)
+		return noVerdict(e, "shown", local(err, args.own))
 	}
 	return render(e, &v.printed, summary)
 }
@@ -96,7 +107,7 @@ func (v *diffOptions) run(ctx context.Context, e *env, args arguments) error {
 		return v.resolved(p, dir)
 	})
 	if err != nil {
-		return err
+		return local(err, args.own)
 	}
 	return render(e, &v.printed, r.Shown(nil))
 }
@@ -143,7 +154,7 @@ func (v *renameOptions) run(ctx context.Context, e *env, args arguments) error {
 	}
 	before, after, err := k.Rename(ctx, args.own[0], args.own[1])
 	if err != nil {
-		return err
+		return local(err, args.own[:1])
 	}
 	fmt.Fprintf(e.Out, "renamed %s to %s; commit it, and use the name in nsgate.toml and CI\n", report.Clean(before),
 		report.Clean(after))

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +126,9 @@ func moments(ctx context.Context, files []string, workload, rows string) (out []
 	if err == nil && len(out) == 0 && len(others) > 0 {
 		err = usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
 			strings.Join(others, ", "))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; name saved reports or results, and a workload with --workload", err)
 	}
 	return out, others, err
 }

@@ -267,8 +267,11 @@ func (e *env) readReport(file string) (r *result.Report, err error) {
 		r = read
 		r.Disarm(harmlessStep().MatchString, toAccept)
 	})
-	if model.KindOf(err) != "" {
+	switch {
+	case model.KindOf(err) != "":
 		err = noVerdict(e, "read", err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w; name a report that nsgate check --output report.json wrote", err)
 	}
 	return r, err
 }

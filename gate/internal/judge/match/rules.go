@@ -172,22 +172,14 @@ func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
 		}
 	}
 	for _, key := range []string{"threshold", "step_threshold"} {
-		if flag := m.Policy.Places[key]; strings.HasPrefix(flag, "--") && !m.limits(flag) {
+		flag := m.Policy.Places[key]
+		limits := func(p Pair) bool { return p.Limit.Rule == flag && p.Limit.Severity != thresholds.Ignore }
+		if strings.HasPrefix(flag, "--") && !slices.ContainsFunc(m.Pairs, limits) {
 			to := result.Either(m.Policy.Several > 1, &idle, &unused)
 			*to = append(*to, result.Say(reason.RuleIdle{Rule: flag, Here: m.Policy.Several > 1, Of: m.Policy.Several}))
 		}
 	}
 	return append(unused, result.SayIf(m.ofSteps != nil, reason.RuleOfSteps{Rules: m.ofSteps})...), idle
-}
-
-// limits reports whether the limit that a flag sets is that of something in the head.
-func (m Matching) limits(flag string) bool {
-	return slices.ContainsFunc(m.Head.Sessions, func(s model.Session) bool {
-		return slices.ContainsFunc(s.Series, func(x model.Series) bool {
-			l := m.Policy.Limit(x.Subject, x.Metric)
-			return l.Rule == flag && l.Severity != thresholds.Ignore
-		})
-	})
 }
 
 // OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and

@@ -31,8 +31,7 @@ const (
 	// longest is the length of a row's name in bytes up to which it is read.
 	longest = 1 << 10
 
-	again   = "write the file again with the harness"
-	sayWhat = "say what its numbers are: --rows, for record and check rows in the policy (`nsgate help benchmarks`)"
+	again = "write the file again with the harness"
 )
 
 // Sniff reports by the first bytes of a file whether it is of a harness. With json they must be JSON up to their end.
@@ -60,8 +59,8 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 	case f == nil && d.err != nil && d.columns != nil:
 		return nil, d.refusal(name, nil)
 	case f == nil:
-		return nil, model.Refuse(model.OtherFormat, sayWhat, "%s is no file of a benchmark harness that nsgate knows",
-			name)
+		return nil, model.Refuse(model.OtherFormat, flat().next,
+			"%s is no file of a benchmark harness that nsgate knows", name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
 		units: map[[3]string]unit{}, twins: result.Either(f.twins, map[place]int{}, nil)}
@@ -82,7 +81,8 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 	case d.err != nil && !slices.Contains([]model.Kind{model.OtherFormat, model.NoMeasurement, model.TooLarge}, kind):
 		return nil, d.refusal(name, f)
 	case err != nil && own == "":
-		return nil, model.Refuse(model.BadValue, sayWhat, "%s: a value is not of the form that %s writes", name, f.name)
+		return nil, model.Refuse(model.BadValue, flat().next, "%s: a value is not of the form that %s writes", name,
+			f.name)
 	case err != nil:
 		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
 	case r.err != nil:

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,8 @@ func embedded(name string) func() *format {
 	return sync.OnceValue(func() *format {
 		p := must(library().Parse(string(must(sources.ReadFile("formats/" + name)))))
 		p.Trusted = true
-		f := &format{next: again, is: must(p.Function("is")), rows: sync.OnceValues(p.Compile),
+		next, _ := p.Facts["next"].(string)
+		f := &format{next: cmp.Or(next, again), is: must(p.Function("is")), rows: sync.OnceValues(p.Compile),
 			ledger: sync.OnceValue(func() *ledger { return newLedger(p.Facts) })}
 		f.name, _ = p.Facts["name"].(string)
 		f.beside, _ = p.Facts["beside"].(string)
