@@ -134,6 +134,10 @@ func TestMissingRows(t *testing.T) {
 		f.Scope, f.Metric = measure.ScopeBenchmark, measure.Duration.Name
 		return f
 	}
+	timed := func(f result.Finding, ns result.Number) result.Finding {
+		f.Base, f.Head = ns, ns
+		return f
+	}
 	for _, c := range []struct {
 		what    string
 		head    []model.Series
@@ -152,6 +156,8 @@ func TestMissingRows(t *testing.T) {
 			of("BM_b*", result.Gone), "", "BM_b* (out of memory)"},
 		{"under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
 			of("BM_b*", result.Gone), "", ""},
+		{"of seconds, under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
+			timed(of("BM_b*", result.Gone), 2e9), "lacks 1 row of the baseline: BM_b*", ""},
 	} {
 		x := sides(base, c.head)
 		x.Head.Sessions[0].LeftOut = c.left
@@ -164,6 +170,29 @@ func TestMissingRows(t *testing.T) {
 		}
 		if missing != nil && strings.Contains(missing.Next, "*") {
 			t.Errorf("%s: the rule selects others: %s", c.what, missing.Next)
+		}
+	}
+}
+
+// A row of seconds that was 0 in the baseline is no pass.
+func TestFromUnderTheClock(t *testing.T) {
+	row := series(measure.ScopeBenchmark, "a", measure.Duration, 2e9, 2e9)
+	f := finding("a", result.New)
+	f.Scope, f.Metric, f.Head = measure.ScopeBenchmark, measure.Duration.Name, 2e9
+	for _, c := range []struct {
+		left []model.LeftOut
+		head result.Number
+		want string
+	}{
+		{nil, 2e9, ""}, {[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 1e9, ""},
+		{[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 2e9, "the time of a is 0 in the baseline"},
+	} {
+		other := series(measure.ScopeBenchmark, "b", measure.Duration, 5, 5)
+		x := sides([]model.Series{other}, []model.Series{row, other})
+		x.Base.Sessions[0].LeftOut, f.Head = c.left, c.head
+		missing, _ := missingRows(x, []result.Finding{f})
+		if (missing == nil) != (c.want == "") || missing != nil && !strings.Contains(missing.Sentence, c.want) {
+			t.Errorf("%v: %+v, want %q", c.left, missing, c.want)
 		}
 	}
 }

@@ -16,12 +16,14 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
+const coarsest = 1e9 // ns: the clock of no harness shows a longer time as 0
+
 // missingRows is why a gate cannot pass that lacks a row of the baseline's benchmark files, in the head or in one of
 // its runs, and why one fails whose row failed in the head; each is nil where there is none. A rule that does not fail
 // the gate says that the row may be missing.
 func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *result.Remark) {
-	var gone, fresh, some, failed []string
-	first := ""
+	var missing, fresh, failed []string
+	first, slow := "", ""
 	for i := range findings {
 		f := &findings[i]
 		if f.Scope != measure.ScopeBenchmark || f.Severity != string(thresholds.Fail) {
@@ -30,6 +32,8 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		name := f.Subject().Short()
 		if f.Outcome == result.New {
 			fresh = append(fresh, name)
+			rounded := f.Head > coarsest && leftOut(t.Base, f.Name, model.UnderClock)
+			slow = cmp.Or(slow, result.Either(rounded, name, ""))
 			continue
 		}
 		lacks, runs := missingRuns(t, f)
@@ -38,29 +42,26 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 			continue
 		case failedRow(t.Head, f.Name) != nil:
 			name += *failedRow(t.Head, f.Name)
-			if lacks < runs {
-				name += fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
-			}
-			failed = append(failed, name)
+			in := fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
+			failed = append(failed, name+result.Either(lacks < runs, in, ""))
 			continue
 		case f.Outcome != result.Gone:
 			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
-			some = append(some, name)
 		case leftOut(t.Head, f.Name, model.Skipped):
-			gone = append(gone, name+" (skipped)")
+			name += " (skipped)"
 		case t.Head.Has(f.Subject()):
-			gone = append(gone, result.Title(f.Metric)+" of "+name)
-		default:
-			gone = append(gone, name)
+			name = result.Title(f.Metric) + " of " + name
 		}
-		first = cmp.Or(first, f.Name)
+		missing, first = append(missing, name), cmp.Or(first, f.Name)
 	}
 	if len(failed) > 0 {
 		failing = result.Refuse(model.RowFailed, "mend the benchmark; the harness says in its output why it failed",
 			"%s of the baseline failed in the head: %s", measure.Count(len(failed), "row"), result.Few(failed))
 	}
-	missing := slices.Concat(gone, some)
-	if len(missing) == 0 {
+	if len(missing) == 0 && slow != "" {
+		return result.Refuse(model.RowGone, "measure both sides with a clock that shows more digits",
+			"the time of %s is 0 in the baseline, and over a second in the head", slow), failing
+	} else if len(missing) == 0 {
 		return nil, failing
 	}
 	next := fmt.Sprintf("measure every row; where this is meant, write a rule%s: benchmark = %q, severity = %q",
@@ -121,7 +122,8 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
 	had := len(stats.Pooled(newest))
 	runs = measure.Sum(t.Head.Values(s, metric), func(session []float64) int { return len(session) })
-	if had == 0 || had < len(newest[0]) && len(values) > 0 || leftOut(t.Head, f.Name, model.UnderClock) {
+	rounded := !(f.Base > coarsest) && leftOut(t.Head, f.Name, model.UnderClock)
+	if had == 0 || had < len(newest[0]) && len(values) > 0 || rounded {
 		return 0, runs
 	}
 	return runs - len(values), runs

@@ -97,8 +97,7 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 // Unknown is the refusal of a file of [flat], or of results of several runs one behind the other, nil for any other.
 func Unknown(text []byte, file string) error {
 	d, f, _ := detect(text, file, "")
-	list, _ := d.value.([]any)
-	if f == nil && len(list) > 1 && formatOf(document{value: list[0]}, file) != nil {
+	if list, _ := d.value.([]any); f == nil && len(list) > 1 && formatOf(document{value: list[0]}, file) != nil {
 		return model.Refuse(model.SeveralProcesses, "write each run into a file of its own",
 			"%s holds several results", file)
 	} else if f != flat() {
