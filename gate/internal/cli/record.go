@@ -54,7 +54,7 @@ func (v *recordOptions) all(ctx context.Context, e *env, workload []string) (sug
 				usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
 		if v.count && j.Way().Unprofiled && len(v.counts.Kernels) == 0 {
-			return nil, usageError("--ncu: workload %q is not profiled: name the kernels to count with --kernel", j.Workload)
+			return nil, usageError("workload %q is not profiled: name kernels to count with --kernel", j.Workload)
 		}
 		if err := v.countPolicy(ctx, &v.trial, j.Policy, v.count); err != nil {
 			return nil, err
