@@ -6,15 +6,21 @@
 #
 # Code of the change can have run around TOP before. git index-pack computes the names of all objects anew, because
 # others may stand under them there. No filter, attribute, hook, graft or other setting of TOP counts; addresses of
-# submodules and of origin are taken along. SETTING is one more of git around TOP, such as safe.directory.
+# submodules and of origin are taken along. A filter of the user's own configuration runs where the commit names it;
+# attributes, line ends and hooks of that configuration do not count. SETTING is one more of git around TOP, such as
+# safe.directory.
 set -eu
 top=$1 commit=$2 dir=$3 setting=${5:-core.quotePath=false}
-export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null GIT_NO_LAZY_FETCH=1 GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0
+export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null GIT_NO_LAZY_FETCH=1 GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 \
+  GIT_ATTR_NOSYSTEM=1
 from() {
   GIT_ALLOW_PROTOCOL=none git -C "$top" -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.commitGraph=false \
     -c safe.bareRepository=explicit -c advice.graftFileDeprecated=false -c "$setting" "$@"
 }
-to() { git -C "$dir" -c core.fsmonitor=false -c core.hooksPath=/dev/null -c advice.graftFileDeprecated=false "$@"; }
+to() {
+  git -C "$dir" -c core.fsmonitor=false -c core.hooksPath=/dev/null -c advice.graftFileDeprecated=false \
+    -c core.attributesFile=/dev/null -c core.autocrlf=false -c core.eol=lf -c core.symlinks=true "$@"
+}
 fail() { echo "$1" >&2; exit 1; }
 
 format=sha1

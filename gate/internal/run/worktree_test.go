@@ -325,6 +325,14 @@ var forgeries = map[string]string{
 	"template of the checkout": `mkdir -p ../t/hooks
 		printf '#!/bin/sh\necho head >sub/version\n' >../t/hooks/post-checkout
 		chmod 755 ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"`,
+	// What ran before can write the user's own configuration too.
+	"own filter": `echo '* filter=x' >../own; git config --global core.attributesFile "$PWD/../own"
+		git config --global filter.x.smudge "sed s/base/head/"`,
+	"own line ends":          `git config --global core.autocrlf true`,
+	"own line ends by names": `echo '* text eol=crlf' >../own; git config --global core.attributesFile "$PWD/../own"`,
+	"own links":              `git config --global core.symlinks false`,
+	"own hooks": `mkdir ../h; printf '#!/bin/sh\necho head >sub/version\n' >../h/post-checkout
+		chmod 755 ../h/post-checkout; git config --global core.hooksPath "$PWD/../h"`,
 }
 
 func TestForgeries(t *testing.T) {
@@ -332,13 +340,13 @@ func TestForgeries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			session(t, 1, "true")
 			for name, value := range map[string]string{
-				"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a",
-				"GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+				"GIT_CONFIG_GLOBAL": filepath.Join(t.TempDir(), "config"), "GIT_CONFIG_SYSTEM": os.DevNull,
+				"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
 			} {
 				t.Setenv(name, value)
 			}
 			dir := filepath.Join(t.TempDir(), "checkout")
-			shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir sub
+			shell(t, filepath.Dir(dir), `git init -q -b main checkout && cd checkout && mkdir sub && ln -s sub link
 				echo base >sub/version && git add . && git commit -q -m base
 				echo head >sub/version && git commit -q -a -m head`)
 			t.Chdir(dir)
@@ -355,6 +363,9 @@ func TestForgeries(t *testing.T) {
 			defer w.Close()
 			if text, err := os.ReadFile(filepath.Join(w.Root(), "sub", "version")); string(text) != "base\n" {
 				t.Errorf("the base holds %q, %v", text, err)
+			}
+			if link, err := os.Readlink(filepath.Join(w.Root(), "link")); link != "sub" {
+				t.Errorf("a link of the base leads to %q, %v", link, err)
 			}
 		})
 	}
