@@ -93,6 +93,7 @@ func (b *Base) Separate(getenv func(string) string) error {
 func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove func(), err error) {
 	build, remove = b.Build, func() {}
 	if b.revision == nil {
+		build.Keep("")
 		return build, remove, nil
 	}
 	if b.Dir != "" {
@@ -138,7 +139,6 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 		}
 	}
 	b.revision.Ref = commit[:12]
-	defer func() { build.Root = "" }() // it may be the head too
 	return b.ready(ctx, func(e Event) { tell(observe, e) })
 }
 

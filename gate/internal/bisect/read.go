@@ -54,6 +54,8 @@ func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), e
 
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
+	base.Keep(base.Root) // it may have been the head before
+	head.Root = ""
 	job.Live = b.Live.Of(head)
 	job.Measurer = job.Live
 	return (&app.Check{Job: job, Explain: explain}).Interleaved(base)

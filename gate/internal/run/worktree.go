@@ -201,8 +201,31 @@ func finish(cmd *exec.Cmd, p *proc.Private) error {
 	return proc.Finish(cmd, syscall.SIGTERM)
 }
 
-// Keep has a base build refused whose files below root, that of its checkout, change between its runs.
+// own is the file that a build without a checkout is made of: its program, or the script that this runs (sh old.sh); ""
+// where there is none.
+func (b Build) own() string {
+	if b.Served() {
+		b.Command = b.Server
+	}
+	b.Server, b.Launcher = nil, nil
+	x, err := b.program("", "")
+	if err == nil && !strings.Contains(b.Command[0], "/") && len(b.Command) > 1 {
+		script := b.Command[1]
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(x.Dir, script)
+		}
+		if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() {
+			x.Path = script
+		}
+	}
+	path, _ := filepath.EvalSymlinks(x.Path)
+	return path
+}
+
+// Keep has a base build refused whose files below root, that of its checkout, change between its runs; "" is its own
+// program alone.
 func (b *Build) Keep(root string) {
+	root = cmp.Or(root, b.own())
 	state := stateOf(root)
 	b.Root, b.state = root, &state
 }
@@ -217,7 +240,7 @@ func (b *Build) follow(r Run) error {
 	if was == "" || before == "" || was == before {
 		return nil
 	}
-	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write below "+
+	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write to "+
 		filepath.Base(b.Root), "files of the base build changed between its runs")
 }
 
