@@ -74,6 +74,18 @@ func write(t *testing.T, file, text string) {
 // Nothing that a repository configures runs, whatever is asked; and the answers are right nevertheless.
 func TestHostile(t *testing.T) {
 	dir, ctx := hostile(t), t.Context()
+	// The variables of earlier steps name other configurations, whose attributes and filters do not count.
+	own := filepath.Join(t.TempDir(), "own")
+	write(t, own, "[core]\n\tattributesFile = "+own+".attributes\n\tbigFileThreshold = 1\n[diff]\n\torderFile = none\n"+
+		"[filter \"own\"]\n\tclean = touch "+own+".ran; cat\n")
+	write(t, own+".attributes", "* filter=own -diff\n")
+	t.Setenv("GIT_CONFIG_GLOBAL", own)
+	t.Setenv("GIT_CONFIG", os.DevNull)
+	defer func() {
+		if _, err := os.Stat(own + ".ran"); err == nil {
+			t.Error("a filter of the user's attributes ran")
+		}
+	}()
 	touch(t, "a.txt")
 	index, err := os.ReadFile(".git/index")
 	if err != nil {
