@@ -627,6 +627,10 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("nsgate gets %s", said)
 		}
 	}
+	w.inputs["certificates"] = "/own.pem"
+	if said, _ := w.run(""); !strings.Contains(said, "\nSSL_CERT_FILE=/own.pem\n") {
+		t.Errorf("with certificates of the job's input, nsgate gets %s", said)
+	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a server of the change gets a request")
 	}))
