@@ -136,19 +136,19 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	if err != nil {
 		return err
 	}
-	if err := in.mentioned(dir, command, set); err != nil {
+	text := string(command) + filesOf(dir, w.Command, set)
+	if w.Server != nil {
+		text += filesOf(dir, w.Server.Command, set)
+	}
+	if err := in.mentioned(dir, []byte(text), set); err != nil {
 		return err
 	}
-	filesOf(dir, w.Command, set)
-	if w.Server != nil {
-		filesOf(dir, w.Server.Command, set)
-	}
 	in.inherited = prints(set)
-	text, err := json.Marshal([]any{w, more, set})
+	settings, err := json.Marshal([]any{w, more, set})
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(settings)
 	in.setup = hex.EncodeToString(sum[:])
 	in.hashed, err = in.hash(dir)
 	return err
@@ -234,25 +234,57 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// filesOf adds to settings the hashes of files that words of a command name; a large one by its begin, size and time.
-func filesOf(dir string, words []string, to map[string]string) {
+// Bounds of the scripts that are searched for names of files: bytes of one, and their number.
+const (
+	mostFollowed = 64 << 10
+	mostScripts  = 64
+)
+
+// filesOf adds to settings the hashes of files that words of a command name, and of the programs and scripts that
+// scripts among them name. It returns the scripts.
+func filesOf(dir string, words []string, to map[string]string) string {
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
-	for name := range strings.FieldsFuncSeq(strings.Join(words, " "), separates) {
-		program, _ := exec.LookPath(name)
-		for _, file := range []string{program, name, filepath.Join(dir, name)} {
-			f, err := input.Open(file)
-			if err != nil {
-				continue // it names none
+	texts := []string{strings.Join(words, " ")}
+	for n := 0; n < min(len(texts), mostScripts); n++ {
+		for name := range strings.FieldsFuncSeq(texts[n], separates) {
+			program := ""
+			if n == 0 {
+				program, _ = exec.LookPath(name)
 			}
-			sum := sha256.New()
-			n, _ := io.Copy(sum, io.LimitReader(f, mostSearched))
-			if info, err := f.Stat(); err == nil && n == mostSearched {
-				fmt.Fprint(sum, info.Size(), info.ModTime().UnixNano())
+			for _, file := range []string{program, name, filepath.Join(dir, name)} {
+				sum, script := fileOf(file, n == 0)
+				if sum != "" && !strings.Contains(to["file "+name], sum) {
+					to["file "+name] += sum
+					texts = append(texts, script)
+				}
 			}
-			f.Close()
-			to["file "+name] += hex.EncodeToString(sum.Sum(nil))
 		}
 	}
+	return strings.Join(texts, "\n")
+}
+
+// fileOf is the hash of a file, a large one by its begin, size and time, and the begin of a script; "" for none. Files
+// that are no program or script count as data alone, which a script may write.
+func fileOf(file string, data bool) (sum, script string) {
+	f, err := input.Open(file)
+	if err != nil {
+		return "", ""
+	}
+	defer f.Close()
+	begin, all := make([]byte, mostFollowed), sha256.New()
+	n, _ := io.ReadFull(f, begin)
+	if bytes.HasPrefix(begin, []byte("#!")) || slices.Contains([]string{".sh", ".py"}, filepath.Ext(file)) {
+		script = string(begin[:n])
+	}
+	info, err := f.Stat()
+	if err != nil || !data && script == "" && info.Mode()&0o111 == 0 {
+		return "", ""
+	}
+	all.Write(begin[:n])
+	if more, _ := io.Copy(all, io.LimitReader(f, mostSearched-mostFollowed)); more == mostSearched-mostFollowed {
+		fmt.Fprint(all, info.Size(), info.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(all.Sum(nil)), script
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
