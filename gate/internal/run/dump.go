@@ -133,6 +133,10 @@ func (p Plan) readDumps(ctx context.Context, private string, res *Result) {
 		}
 		err := confine.Ask(ctx, dumpsMode, confine.For(asked.Files...), asked, func(found []model.Operation) error {
 			res.Operations[i] = found
+			if len(found) == model.MostOperations {
+				left = fmt.Errorf("the compiler wrote more than %d operations", len(found))
+				res.Undumped = fmt.Errorf("some %w", p.Dump.NamesAlone(left))
+			}
 			return nil
 		})
 		if err := confine.Refused(err, "what the compiler wrote"); err != nil {
@@ -177,7 +181,7 @@ func dumped(dir string, since time.Time) (files []string, left error) {
 	return files, left
 }
 
-// read sends the operations of all programs, each place of a kernel's name once.
+// read sends the operations of all programs: of each name, path and function the first line, and one other if any.
 func (x dumps) read(_ context.Context, send func([]model.Operation) error) error {
 	own := func(file string) string {
 		if file != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") && len(x.Roots) > 0 {
@@ -193,7 +197,7 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		return name
 	}
 	var all []model.Operation
-	seen := map[model.Operation]bool{}
+	lines := map[model.Operation]int{} // the first line, -1 where there is another
 	for _, name := range x.Files {
 		f, err := input.Open(name)
 		if err != nil {
@@ -213,10 +217,15 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 			if at.Parts = ""; op.Path != "" {
 				at.Line = 0
 			}
-			if !seen[at] && len(all) < model.MostOperations {
-				seen[at] = true
-				all = append(all, op)
+			first, again := lines[at]
+			if again && (first < 0 || first == op.Line) || len(all) == model.MostOperations {
+				continue
 			}
+			lines[at] = op.Line
+			if again {
+				lines[at] = -1
+			}
+			all = append(all, op)
 		}
 	}
 	return send(all)

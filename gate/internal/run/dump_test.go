@@ -137,6 +137,29 @@ func TestDumpsOfSeveral(t *testing.T) {
 	}
 }
 
+// Of one name, path and function two lines are kept, which tell that there are several.
+func TestDumpOfSeveralLines(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "1_after_optimizations.txt")
+	text := ""
+	for _, line := range []int{7, 7, 9, 11, 7} {
+		text += fmt.Sprintf("ENTRY %%m () -> f32[] {\n  %%loop_add_fusion = f32[] fusion(%%p), calls=%%c, metadata={"+
+			"op_name=\"jit(a)/add\" source_file=\"%s/a.py\" source_line=%d}\n}\n", dir, line)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := dumps{[]string{name}, []string{dir}}.read(t.Context(), func(got []model.Operation) error {
+		if len(got) != 2 || got[0].Line != 7 || got[1].Line != 9 {
+			t.Errorf("%+v", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A file above the bound is left out, and smaller ones are read.
 func TestLargeDump(t *testing.T) {
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package nsysjax
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -49,7 +50,10 @@ func Operations(text io.Reader, own func(file string) string) ([]model.Operation
 		parts: map[string]map[string]bool{}}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, longestHLO)
-	for n := 0; lines.Scan() && n < mostHLO; n++ {
+	for n := 0; lines.Scan(); n++ {
+		if n == mostHLO {
+			return nil, fmt.Errorf("a program of XLA has more than %d lines", mostHLO)
+		}
 		h.line(lines.Text())
 	}
 	out := make([]model.Operation, 0, len(h.fusions))

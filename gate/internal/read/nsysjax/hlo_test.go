@@ -77,3 +77,13 @@ func FuzzOperations(f *testing.F) {
 		}
 	})
 }
+
+// A program beyond the bound of lines is an error: the rest of it may hold a kernel's place.
+func TestLongHLO(t *testing.T) {
+	if _, err := Operations(strings.NewReader(strings.Repeat("\n", mostHLO)), nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Operations(strings.NewReader(strings.Repeat("\n", mostHLO+1)), nil); err == nil {
+		t.Error("nobody knows that a program was cut")
+	}
+}
