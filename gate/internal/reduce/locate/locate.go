@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
@@ -32,19 +33,29 @@ type place struct {
 	file    string
 	line    int
 	defined bool   // with its body, not only declared
-	opens   string // namespaces in front of it in its file
+	opens   string // namespaces around it, or those of its file
 }
 
-// opens matches what opens a namespace, or macros that may open any.
-var opens = input.Pattern(`\bnamespace\b[^;{}=()]*\{|` + anySpace)
+// opens matches what opens a namespace or extern "C", or macros that may open any; named a namespace with a name.
+var (
+	opens = input.Pattern(`\b(?:namespace\b[^;{}=()]*|extern\s*)\{|` + anySpace)
+	named = input.Pattern(`\bnamespace\s+\w`)
+)
 
-// in reports whether a kernel's namespaces may be open at a place.
+// in reports whether a kernel's namespaces may be open at a place. A whole name without parameters may lack its own.
 func (p place) in(kernel, whole string) bool {
 	whole, _, _ = strings.Cut(strings.ReplaceAll(whole, "(anonymous namespace)::", ""), "<")
-	whole, _, _ = strings.Cut(whole, "(")
+	whole, _, complete := strings.Cut(whole, "(")
 	around, ok := strings.CutSuffix(whole[strings.LastIndexByte(whole, ' ')+1:], "::"+kernel)
-	return !ok || strings.Contains(p.opens, anySpace) || !slices.ContainsFunc(strings.Split(around, "::"),
-		func(name string) bool { return !strings.Contains(p.opens, name) })
+	switch {
+	case strings.Contains(p.opens, anySpace):
+		return true
+	case !ok:
+		return !complete || strings.Contains(p.opens, "extern") || !named().MatchString(p.opens)
+	}
+	open := strings.FieldsFunc(p.opens, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return !slices.ContainsFunc(strings.Split(around, "::"),
+		func(name string) bool { return !slices.Contains(open, name) })
 }
 
 type definitions map[string][]place
@@ -145,15 +156,46 @@ func cuda(source []byte, report func(name string, at place)) {
 		return
 	}
 	code := blankCPP(source, true)
-	line, at, names := 1, 0, string(bytes.Join(opens().FindAll(code, -1), nil))
+	line, at, spaces := 1, 0, spacesOf(code)
 	for _, word := range keyword().FindAllIndex(code, -1) {
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
-			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: names})
+			before := code[bytes.LastIndexAny(code[:word[0]], ";{}")+1 : start] // extern "C", or a::k
+			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{',
+				opens: spaces(word[0]) + string(before)})
 		}
 	}
+}
+
+// spacesOf tells which namespaces are open at ascending offsets of code; all of the file's where brackets do not match.
+func spacesOf(code []byte) func(offset int) string {
+	all := string(bytes.Join(opens().FindAll(code, -1), nil))
+	code = directive().ReplaceAllFunc(code, spaces)
+	heads := map[int]string{} // by the offset of the brace
+	for _, m := range opens().FindAllIndex(code, -1) {
+		heads[m[1]-1] = string(code[m[0]:m[1]])
+	}
+	at, open := 0, []string(nil)
+	to := func(offset int) bool {
+		for ; at < offset; at++ {
+			switch c := code[at]; {
+			case c == '{':
+				open = append(open, heads[at])
+			case c == '}' && len(open) == 0:
+				return false
+			case c == '}':
+				open = open[:len(open)-1]
+			}
+		}
+		return true
+	}
+	if strings.Contains(all, anySpace) || !to(len(code)) || len(open) > 0 {
+		return func(int) string { return all }
+	}
+	at = 0
+	return func(offset int) string { to(offset); return strings.Join(open, "") }
 }
 
 func wordByte(c byte) bool {

@@ -154,3 +154,30 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// A kernel is defined where its namespaces are open, not elsewhere in a file that opens them.
+func TestNamespaces(t *testing.T) {
+	const two = "namespace a {\n__global__ void k() {\n}\n}\nnamespace b {\n__global__ void k() {\n}\n}\n"
+	for _, c := range []struct{ name, file, text, whole, want string }{
+		{"inside, and the kernel has none", "a.cu", "namespace a {\n__global__ void k(int) {\n}\n}", "k(int)", ""},
+		{"inside, and the profile names none", "a.cu", "namespace a {\n__global__ void k(int) {\n}\n}", "k", "a.cu:2"},
+		{"behind, and the kernel has it", "a.cu", "namespace a {\n}\n__global__ void k() {\n}", "a::k()", ""},
+		{"behind", "a.cu", "namespace a {\n}\n__global__ void k() {\n}", "k()", "a.cu:3"},
+		{"by a qualified name", "a.cu", "namespace a {\n__global__ void k();\n}\n__global__ void a::k() {\n}", "a::k()",
+			"a.cu:4"},
+		{"the first", "a.cu", two, "a::k()", "a.cu:2"},
+		{"the second", "a.cu", two, "void b::k<int>(int)", "a.cu:6"},
+		{"a part of a name", "a.cu", "namespace ab {\n__global__ void k() {\n}\n}", "a::k()", ""},
+		{"of C", "a.cu", "namespace a {\nextern \"C\" __global__ void k() {\n}\n}", "k()", "a.cu:2"},
+		{"block of C", "a.cu", "namespace a {\nextern \"C\" {\n__global__ void k() {\n}\n}\n}", "k()", "a.cu:3"},
+		{"brackets in branches", "a.cu", "namespace a {\n#if X\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n}\n" +
+			"__global__ void k() {\n}\n", "a::k()", "a.cu:9"},
+		{"in a comment of Python", "a.py", "import cupy\n# __global__ void k() {}\n", "k()", ""},
+	} {
+		root := fstest.MapFS{c.file: {Data: []byte(c.text)}}
+		file, line, ok := Kernels(root)("k", c.whole)
+		if got := fmt.Sprintf("%s:%d", file, line); ok && got != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %s %v, want %q", c.name, got, ok, c.want)
+		}
+	}
+}
