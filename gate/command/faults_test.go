@@ -289,6 +289,17 @@ func loseGuard(t *testing.T, signal syscall.Signal) {
 		t.Errorf("exit code %d\n%s", code, j.said())
 	}
 	w.gone()
+	// nsgate is killed meanwhile: the runner, or the next nsgate, ends a guard that cannot do so.
+	os.Remove(filepath.Join(w.work, "pid"))
+	os.Remove(filepath.Join(w.work, "go"))
+	j = w.start("nsgate", "record", "--replace", "--reason", "x", "--runs", "2", "--", "./app")
+	w.until("the run", func() bool { return w.exists("pid") })
+	for pid := range w.find("__run --guard") {
+		syscall.Kill(pid, signal)
+	}
+	j.cmd.Process.Kill()
+	j.wait()
+	w.gone()
 }
 
 // Where everything is killed at once, as an operating system does that is out of memory, or a CI host that ends a job,

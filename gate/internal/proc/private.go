@@ -48,6 +48,10 @@ const Prefix = "nsgate-"
 // HiddenArg is the first argument of nsgate's calls of its own binary.
 const HiddenArg = "__run"
 
+// guardOf marks the guard of a private directory as [Private.Mark] marks other processes: it may be stopped where its
+// owner dies.
+func guardOf(dir string) string { return filepath.Join(dir, "guard") }
+
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 
 // NewPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard,
@@ -128,7 +132,7 @@ func (p *Private) watch(self string) {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
-	cmd.Env = append(os.Environ(), ChildMark+"=1")
+	cmd.Env = (&Private{Path: guardOf(p.Path)}).Mark(append(os.Environ(), ChildMark+"=1"))
 	Detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && tools.start(cmd) == nil {
@@ -187,6 +191,7 @@ func Guard(dir string) int {
 // Clear ends what runs in the private directory of a dead owner, politely at first, and removes it.
 func Clear(dir string) error {
 	o, _ := readOwner(dir)
+	defer endSession(guardOf(dir))
 	return clearUp(dir, nil, o)
 }
 
@@ -254,6 +259,7 @@ func Sweep() {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
 				endSession(dir)
+				endSession(guardOf(dir))
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
 				removePrivate(dir, lock, o)

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,16 +96,19 @@ func TestSweep(t *testing.T) {
 	}
 	// A process of the dead one; nsys leaves daemons behind.
 	dead := filepath.Join(os.TempDir(), Prefix+"dead")
-	daemon := exec.Command("sleep", "300")
-	daemon.Env = (&Private{Path: dead}).Mark(os.Environ())
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
+	var ended sync.WaitGroup
+	for _, mark := range []string{dead, guardOf(dead)} {
+		daemon := exec.Command("sleep", "300")
+		daemon.Env = (&Private{Path: mark}).Mark(os.Environ())
+		if err := daemon.Start(); err != nil {
+			t.Fatal(err)
+		}
+		daemon.Process.Signal(syscall.SIGSTOP)
+		ended.Go(func() { daemon.Wait() })
 	}
-	ended := make(chan struct{})
-	go func() { daemon.Wait(); close(ended) }()
 
 	Sweep()
-	<-ended
+	ended.Wait()
 	var left []string
 	entries, _ := os.ReadDir(os.TempDir())
 	for _, e := range entries {
