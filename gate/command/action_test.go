@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -117,6 +119,64 @@ func TestAction(t *testing.T) {
 	shells := strings.Count(runs, "shell: bash") + strings.Count(runs, "shell: nsgate-bash ")
 	if strings.Count(runs, "    - name:") != shells+strings.Count(runs, "      uses:") {
 		t.Error("a step without a shell")
+	}
+}
+
+// TestActionEvent wants the event that the action hands on to be JSON, whatever the expressions in it give, and to win
+// over the file of the event, which a build can write.
+func TestActionEvent(t *testing.T) {
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`(?s) NSGATE_EVENT: >-\n(.*?\}\}\}\n)`).FindStringSubmatch(string(text))[1]
+	given := map[string]string{"event.action": `"opened"`, "pull_request.number": "7", "pull_request.labels": "[]",
+		"head.sha": `"` + strings.Repeat("a", 40) + `"`, "base.sha": `"` + strings.Repeat("b", 40) + `"`}
+	of := func(name string) string {
+		for end, x := range given {
+			if strings.HasSuffix(name, end) {
+				return x
+			}
+		}
+		return "null"
+	}
+	call := regexp.MustCompile(`toJSON\(github\.([a-z_.]+)\)`)
+	format := regexp.MustCompile(`(?s)github\.event\.pull_request && format\('(.*?)',(.*)\) \|\| 'null'`)
+	for _, pull := range []bool{true, false} {
+		sure := regexp.MustCompile(`(?s)\$\{\{ (.*?) \}\}`).ReplaceAllStringFunc(value, func(x string) string {
+			m := format.FindStringSubmatch(x)
+			switch {
+			case m == nil:
+				return of(call.FindStringSubmatch(x)[1])
+			case !pull:
+				return "null"
+			}
+			out := m[1] // as format does: {{ and }} are brackets, {0} is the first value
+			for i, v := range call.FindAllStringSubmatch(m[2], -1) {
+				out = strings.Replace(out, fmt.Sprintf("{%d}", i), "\x00"+of(v[1])+"\x00", 1)
+			}
+			return strings.NewReplacer("{{", "{", "}}", "}", "\x00", "").Replace(out)
+		})
+		if !json.Valid([]byte(sure)) {
+			t.Fatalf("no JSON: %s", sure)
+		}
+		file := filepath.Join(t.TempDir(), "event.json")
+		forged := `{"action": "labeled", "label": {"name": "ok"}, "sender": {"login": "boss"}, "pull_request": {"number": 8,
+			"labels": [{"name": "ok"}], "base": {"sha": "` + strings.Repeat("c", 40) + `"}}}`
+		if err := os.WriteFile(file, []byte(forged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		getenv := func(name string) string {
+			return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "main", "GITHUB_EVENT_PATH": file,
+				codehost.Event: sure}[name]
+		}
+		r, number, target := codehost.ReviewOf(getenv), 0, ""
+		if pull {
+			number, target = 7, strings.Repeat("b", 40)
+		}
+		if by, ok := r.Labelled("ok"); ok || by != "" || r.Number != number || codehost.Target(getenv) != target {
+			t.Errorf("label by %q %v of %+v, target %s", by, ok, r, codehost.Target(getenv))
+		}
 	}
 }
 

@@ -263,7 +263,8 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt() error {
-	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, loader, variable("search")}
+	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Event, codehost.Descriptor, loader,
+		variable("search")}
 	texts, _ := flagTexts()
 	for name := range texts {
 		known = append(known, variable(name[strings.LastIndexByte(name, ' ')+1:]))
