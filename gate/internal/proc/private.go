@@ -48,9 +48,8 @@ const Prefix = "nsgate-"
 // HiddenArg is the first argument of nsgate's calls of its own binary.
 const HiddenArg = "__run"
 
-// guardOf marks the guard of a private directory as [Private.Mark] marks other processes: it may be stopped where its
-// owner dies.
-func guardOf(dir string) string { return filepath.Join(dir, "guard") }
+// ofGuard ends the mark of a guard, see [Private.Mark]: it may be stopped where its owner dies.
+const ofGuard = "/guard"
 
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 
@@ -132,7 +131,7 @@ func (p *Private) watch(self string) {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
-	cmd.Env = (&Private{Path: guardOf(p.Path)}).Mark(append(os.Environ(), ChildMark+"=1"))
+	cmd.Env = (&Private{Path: p.Path + ofGuard}).Mark(append(os.Environ(), ChildMark+"=1"))
 	Detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && tools.start(cmd) == nil {
@@ -191,7 +190,7 @@ func Guard(dir string) int {
 // Clear ends what runs in the private directory of a dead owner, politely at first, and removes it.
 func Clear(dir string) error {
 	o, _ := readOwner(dir)
-	defer endSession(guardOf(dir))
+	defer endSession(dir + ofGuard)
 	return clearUp(dir, nil, o)
 }
 
@@ -259,7 +258,7 @@ func Sweep() {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
 				endSession(dir)
-				endSession(guardOf(dir))
+				endSession(dir + ofGuard)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
 				removePrivate(dir, lock, o)

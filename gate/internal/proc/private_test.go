@@ -97,7 +97,7 @@ func TestSweep(t *testing.T) {
 	// A process of the dead one; nsys leaves daemons behind.
 	dead := filepath.Join(os.TempDir(), Prefix+"dead")
 	var ended sync.WaitGroup
-	for _, mark := range []string{dead, guardOf(dead)} {
+	for _, mark := range []string{dead, dead + ofGuard} {
 		daemon := exec.Command("sleep", "300")
 		daemon.Env = (&Private{Path: mark}).Mark(os.Environ())
 		if err := daemon.Start(); err != nil {

@@ -181,7 +181,7 @@ func dumped(dir string, since time.Time) (files []string, left error) {
 	return files, left
 }
 
-// read sends the operations of all programs: of each name, path and function the first line, and one other if any.
+// read sends the operations of all programs, each place of a kernel's name once.
 func (x dumps) read(_ context.Context, send func([]model.Operation) error) error {
 	own := func(file string) string {
 		if file != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") && len(x.Roots) > 0 {
@@ -197,7 +197,7 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		return name
 	}
 	var all []model.Operation
-	lines := map[model.Operation]int{} // the first line, -1 where there is another
+	seen := map[model.Operation]bool{}
 	for _, name := range x.Files {
 		f, err := input.Open(name)
 		if err != nil {
@@ -214,18 +214,11 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		}
 		for _, op := range found {
 			at := op
-			if at.Parts = ""; op.Path != "" {
-				at.Line = 0
+			at.Parts = ""
+			if !seen[at] && len(all) < model.MostOperations {
+				seen[at] = true
+				all = append(all, op)
 			}
-			first, again := lines[at]
-			if again && (first < 0 || first == op.Line) || len(all) == model.MostOperations {
-				continue
-			}
-			lines[at] = op.Line
-			if again {
-				lines[at] = -1
-			}
-			all = append(all, op)
 		}
 	}
 	return send(all)

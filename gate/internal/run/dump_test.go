@@ -137,7 +137,7 @@ func TestDumpsOfSeveral(t *testing.T) {
 	}
 }
 
-// Of one name, path and function two lines are kept, which tell that there are several.
+// Of one name, path and function each line is kept: the report says that there are several.
 func TestDumpOfSeveralLines(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "1_after_optimizations.txt")
@@ -150,7 +150,7 @@ func TestDumpOfSeveralLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := dumps{[]string{name}, []string{dir}}.read(t.Context(), func(got []model.Operation) error {
-		if len(got) != 2 || got[0].Line != 7 || got[1].Line != 9 {
+		if len(got) != 3 || got[0].Line != 7 || got[1].Line != 9 {
 			t.Errorf("%+v", got)
 		}
 		return nil

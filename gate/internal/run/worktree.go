@@ -201,31 +201,20 @@ func finish(cmd *exec.Cmd, p *proc.Private) error {
 	return proc.Finish(cmd, syscall.SIGTERM)
 }
 
-// own is the file that a build without a checkout is made of: its program, or the script that this runs (sh old.sh); ""
-// where there is none.
-func (b Build) own() string {
-	if b.Served() {
-		b.Command = b.Server
-	}
-	b.Server, b.Launcher = nil, nil
-	x, err := b.program("", "")
-	if err == nil && !strings.Contains(b.Command[0], "/") && len(b.Command) > 1 {
-		script := b.Command[1]
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(x.Dir, script)
-		}
-		if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() {
-			x.Path = script
-		}
-	}
-	path, _ := filepath.EvalSymlinks(x.Path)
-	return path
-}
-
-// Keep has a base build refused whose files below root, that of its checkout, change between its runs; "" is its own
-// program alone.
+// Keep has a base build refused whose files below root change between its runs: the root of its checkout, or "" for its
+// program or the script that this runs (./old, sh old.sh).
 func (b *Build) Keep(root string) {
-	root = cmp.Or(root, b.own())
+	words := slices.Concat(b.Server, b.Command)
+	for _, word := range words[:min(len(words), 2)] {
+		if !filepath.IsAbs(word) {
+			word = filepath.Join(b.Dir, word)
+		}
+		word, _ = filepath.Abs(word)
+		word, _ = filepath.EvalSymlinks(word)
+		if info, err := os.Stat(word); root == "" && err == nil && info.Mode().IsRegular() {
+			root = word
+		}
+	}
 	state := stateOf(root)
 	b.Root, b.state = root, &state
 }

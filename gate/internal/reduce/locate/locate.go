@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
@@ -36,10 +35,10 @@ type place struct {
 	opens   string // namespaces around it, or those of its file
 }
 
-// opens matches what opens a namespace or extern "C", or macros that may open any; named a namespace with a name.
 var (
-	opens = input.Pattern(`\b(?:namespace\b[^;{}=()]*|extern\s*)\{|` + anySpace)
-	named = input.Pattern(`\bnamespace\s+\w`)
+	named   = input.Pattern(`\bnamespace\s+\w`)
+	foreign = input.Pattern(`\bextern\b|` + anySpace) // names in C have no namespace, and macros may close one
+	words   = input.Pattern(`[\w\pL]+`)
 )
 
 // in reports whether a kernel's namespaces may be open at a place. A whole name without parameters may lack its own.
@@ -47,15 +46,11 @@ func (p place) in(kernel, whole string) bool {
 	whole, _, _ = strings.Cut(strings.ReplaceAll(whole, "(anonymous namespace)::", ""), "<")
 	whole, _, complete := strings.Cut(whole, "(")
 	around, ok := strings.CutSuffix(whole[strings.LastIndexByte(whole, ' ')+1:], "::"+kernel)
-	switch {
-	case strings.Contains(p.opens, anySpace):
-		return true
-	case !ok:
-		return !complete || strings.Contains(p.opens, "extern") || !named().MatchString(p.opens)
+	if !ok || strings.Contains(p.opens, anySpace) {
+		return ok || !complete || !named().MatchString(p.opens) || foreign().MatchString(p.opens)
 	}
-	open := strings.FieldsFunc(p.opens, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
-	return !slices.ContainsFunc(strings.Split(around, "::"),
-		func(name string) bool { return !slices.Contains(open, name) })
+	open := words().FindAllString(p.opens, -1)
+	return !slices.ContainsFunc(strings.Split(around, "::"), func(name string) bool { return !slices.Contains(open, name) })
 }
 
 type definitions map[string][]place
@@ -141,7 +136,8 @@ const (
 )
 
 var (
-	keyword = input.Pattern("__global__")
+	// tokens are kernels, brackets with the namespace or extern "C" that they open, and macros that may open any.
+	tokens = input.Pattern(`__global__|(?:\b(?:namespace\b[^;{}=()]*|extern\s*))?\{|\}|` + anySpace)
 	// declared is the text after __global__: attributes (__launch_bounds__(256)), conditionals, then the name, before
 	// the last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
 	declared = sync.OnceValue(func() *regexp.Regexp {
@@ -150,52 +146,36 @@ var (
 	})
 )
 
-// cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
+// cuda reports the kernels of a CUDA or HIP source: the functions behind __global__. Where brackets do not match, or
+// macros may open namespaces, all of the file's count.
 func cuda(source []byte, report func(name string, at place)) {
-	if !keyword().Match(source) {
+	if !bytes.Contains(source, []byte("__global__")) {
 		return
 	}
 	code := blankCPP(source, true)
-	line, at, spaces := 1, 0, spacesOf(code)
-	for _, word := range keyword().FindAllIndex(code, -1) {
+	all := string(bytes.Join(tokens().FindAll(code, -1), []byte(" ")))
+	matched := strings.Count(all, "{") == strings.Count(all, "}") && !strings.Contains(all, anySpace)
+	line, at, open := 1, 0, []string(nil)
+	for _, word := range tokens().FindAllIndex(code, -1) {
+		switch token := string(code[word[0]:word[1]]); {
+		case token == "}":
+			open = open[:max(len(open)-1, 0)]
+			continue
+		case token != "__global__":
+			open = append(open, token)
+			continue
+		}
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
-			before := code[bytes.LastIndexAny(code[:word[0]], ";{}")+1 : start] // extern "C", or a::k
-			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{',
-				opens: spaces(word[0]) + string(before)})
-		}
-	}
-}
-
-// spacesOf tells which namespaces are open at ascending offsets of code; all of the file's where brackets do not match.
-func spacesOf(code []byte) func(offset int) string {
-	all := string(bytes.Join(opens().FindAll(code, -1), nil))
-	code = directive().ReplaceAllFunc(code, spaces)
-	heads := map[int]string{} // by the offset of the brace
-	for _, m := range opens().FindAllIndex(code, -1) {
-		heads[m[1]-1] = string(code[m[0]:m[1]])
-	}
-	at, open := 0, []string(nil)
-	to := func(offset int) bool {
-		for ; at < offset; at++ {
-			switch c := code[at]; {
-			case c == '{':
-				open = append(open, heads[at])
-			case c == '}' && len(open) == 0:
-				return false
-			case c == '}':
-				open = open[:len(open)-1]
+			opens := strings.Join(open, " ") + string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1:start]) // a::k
+			if !matched {
+				opens = all
 			}
+			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: opens})
 		}
-		return true
 	}
-	if strings.Contains(all, anySpace) || !to(len(code)) || len(open) > 0 {
-		return func(int) string { return all }
-	}
-	at = 0
-	return func(offset int) string { to(offset); return strings.Join(open, "") }
 }
 
 func wordByte(c byte) bool {
