@@ -136,19 +136,20 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	if err != nil {
 		return err
 	}
-	text := string(command) + filesOf(dir, w.Command, set)
+	words := strings.Join(w.Command, " ")
 	if w.Server != nil {
-		text += filesOf(dir, w.Server.Command, set)
+		words += " " + strings.Join(w.Server.Command, " ")
 	}
-	if err := in.mentioned(dir, []byte(text), set); err != nil {
+	command = append(command, filesOf(dir, words, true, set)...)
+	if err := in.mentioned(dir, command, set); err != nil {
 		return err
 	}
 	in.inherited = prints(set)
-	settings, err := json.Marshal([]any{w, more, set})
+	text, err := json.Marshal([]any{w, more, set})
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(settings)
+	sum := sha256.Sum256(text)
 	in.setup = hex.EncodeToString(sum[:])
 	in.hashed, err = in.hash(dir)
 	return err
@@ -234,37 +235,32 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// Bounds of the scripts that are searched for names of files: bytes of one, and their number.
-const (
-	mostFollowed = 64 << 10
-	mostScripts  = 64
-)
+// mostFollowed is how much of a script is searched for names of files.
+const mostFollowed = 64 << 10
 
-// filesOf adds to settings the hashes of files that words of a command name, and of the programs and scripts that
-// scripts among them name. It returns the scripts.
-func filesOf(dir string, words []string, to map[string]string) string {
+// filesOf adds to settings, up to 2,000, the hashes of files that a command names, and of programs and scripts that
+// scripts among them name. It returns the text of all.
+func filesOf(dir, text string, command bool, to map[string]string) string {
+	all := text
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
-	texts := []string{strings.Join(words, " ")}
-	for n := 0; n < min(len(texts), mostScripts); n++ {
-		for name := range strings.FieldsFuncSeq(texts[n], separates) {
-			program := ""
-			if n == 0 {
-				program, _ = exec.LookPath(name)
-			}
-			for _, file := range []string{program, name, filepath.Join(dir, name)} {
-				sum, script := fileOf(file, n == 0)
-				if sum != "" && !strings.Contains(to["file "+name], sum) {
-					to["file "+name] += sum
-					texts = append(texts, script)
-				}
+	for name := range strings.FieldsFuncSeq(text, separates) {
+		files := []string{"", name, filepath.Join(dir, name)}
+		if command {
+			files[0], _ = exec.LookPath(name)
+		}
+		for _, file := range files {
+			sum, script := fileOf(file, command)
+			if sum != "" && !strings.Contains(to["file "+name], sum) && len(to) < 2000 {
+				to["file "+name] += sum
+				all += "\n" + filesOf(dir, script, false, to)
 			}
 		}
 	}
-	return strings.Join(texts, "\n")
+	return all
 }
 
-// fileOf is the hash of a file, a large one by its begin, size and time, and the begin of a script; "" for none. Files
-// that are no program or script count as data alone, which a script may write.
+// fileOf is the hash of a file, a large one by its begin, size and time, and the begin of a script; "" for none. Of
+// what a script names, files that are no program or script do not count: it may write them.
 func fileOf(file string, data bool) (sum, script string) {
 	f, err := input.Open(file)
 	if err != nil {
@@ -280,8 +276,8 @@ func fileOf(file string, data bool) (sum, script string) {
 	if err != nil || !data && script == "" && info.Mode()&0o111 == 0 {
 		return "", ""
 	}
-	all.Write(begin[:n])
-	if more, _ := io.Copy(all, io.LimitReader(f, mostSearched-mostFollowed)); more == mostSearched-mostFollowed {
+	more, _ := io.Copy(all, io.LimitReader(io.MultiReader(bytes.NewReader(begin[:n]), f), mostSearched))
+	if more == mostSearched {
 		fmt.Fprint(all, info.Size(), info.ModTime().UnixNano())
 	}
 	return hex.EncodeToString(all.Sum(nil)), script

@@ -170,12 +170,7 @@ var (
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other
 // decorators between, functions given to pallas_call, and the kernels of CUDA in strings (CuPy's RawKernel).
 func python(source []byte, report func(name string, at place)) {
-	cuda(unread().ReplaceAllFunc(source, func(text []byte) []byte { // in strings
-		if text[0] == '#' {
-			return spaces(text)
-		}
-		return text
-	}), report)
+	cuda(blankDocstrings(source), report) // in strings
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
 	jitted := has("jit") && (has("triton") || has("cuda"))
 	if !jitted && !has("pallas_call") {

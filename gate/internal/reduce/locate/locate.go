@@ -157,12 +157,11 @@ func cuda(source []byte, report func(name string, at place)) {
 	matched := strings.Count(all, "{") == strings.Count(all, "}") && !strings.Contains(all, anySpace)
 	line, at, open := 1, 0, []string(nil)
 	for _, word := range tokens().FindAllIndex(code, -1) {
-		switch token := string(code[word[0]:word[1]]); {
-		case token == "}":
-			open = open[:max(len(open)-1, 0)]
-			continue
-		case token != "__global__":
+		if token := string(code[word[0]:word[1]]); token != "__global__" {
 			open = append(open, token)
+			if token == "}" {
+				open = open[:max(len(open)-2, 0)]
+			}
 			continue
 		}
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
