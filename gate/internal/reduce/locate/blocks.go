@@ -2,6 +2,7 @@ package locate
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"strings"
 
@@ -90,9 +91,10 @@ func brackets(text []byte) (open int) {
 	return open
 }
 
-// pythonFunctions are the functions of a source, each to the next line that is indented no further.
+// pythonFunctions are the functions of a source with their decorators, each to the next line that is indented no
+// further.
 func pythonFunctions(code [][]byte) (out []Function) {
-	indents, last := []int{}, 0
+	indents, last, first, decorated := []int{}, 0, 0, 0 // line and indent of the decorators of the next function
 	for i, line := range append(code, []byte("end")) {
 		text := bytes.TrimLeft(line, " \t")
 		if len(bytes.TrimSpace(text)) == 0 || bytes.IndexByte([]byte(")]}"), text[0]) >= 0 {
@@ -104,8 +106,16 @@ func pythonFunctions(code [][]byte) (out []Function) {
 			}
 		}
 		last = i + 1
-		if m := define().FindSubmatch(bytes.TrimPrefix(text, []byte("async "))); m != nil {
-			out, indents = append(out, Function{Name: string(m[1]), First: i + 1}), append(indents, len(line)-len(text))
+		m, indent := define().FindSubmatch(bytes.TrimPrefix(text, []byte("async "))), len(line)-len(text)
+		if m != nil {
+			out = append(out, Function{Name: string(m[1]), First: cmp.Or(first, last)})
+			indents = append(indents, indent)
+		}
+		switch {
+		case text[0] == '@' && first == 0:
+			first, decorated = last, indent
+		case text[0] != '@' && indent <= decorated: // else it goes on in brackets
+			first = 0
 		}
 	}
 	return out
@@ -158,7 +168,7 @@ func cppFunctions(code []byte) (out []Function) {
 
 var (
 	jit    = input.Pattern(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
-	define = input.Pattern(`^def\s+(\w+)\s*\(`)
+	define = input.Pattern(`^def\s+(\w+)\s*[\[(]`)
 	// unread are comments and strings.
 	unread = input.Pattern(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
 		`"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`)

@@ -17,7 +17,9 @@ func TestReadSource(t *testing.T) {
 		{"a.cu", "extern \"C\" {\n__global__ void\nk(int n = 3) noexcept(true)\n{\n  auto f = [] (int i) {\n    " +
 			"return i;\n  };\n}\n}\n", "k 2-8"},
 		{"a.py", "import x\n@jit\ndef f(a,\n      b):\n    '''doc\nat the margin'''\n    return a\n\n\nclass C:\n    " +
-			"def g(self):\n        def h():\n            pass\n        return h\nx = 1\n", "f 3-7, g 11-14, h 12-13"},
+			"def g(self):\n        def h():\n            pass\n        return h\nx = 1\n", "f 2-7, g 11-14, h 12-13"},
+		{"a.py", "y = 1\n@triton.autotune(\n    configs=[1,\n             2],\n)\n@triton.jit\ndef k[T](x):\n" +
+			"    return x\nx = 1\n@jit\nclass A:\n    def f(self):\n        pass\n", "k 2-8, f 12-13"},
 		{"a.txt", "void f() {\n}\n", ""},
 		{"a.cu", "}}}} ))) {{{{ void f( {", ""},
 	} {

@@ -50,7 +50,8 @@ func (p place) in(kernel, whole string) bool {
 		return ok || !complete || !named().MatchString(p.opens) || foreign().MatchString(p.opens)
 	}
 	open := words().FindAllString(p.opens, -1)
-	return !slices.ContainsFunc(strings.Split(around, "::"), func(name string) bool { return !slices.Contains(open, name) })
+	return !slices.ContainsFunc(strings.Split(around, "::"),
+		func(name string) bool { return !slices.Contains(open, name) })
 }
 
 type definitions map[string][]place

@@ -59,8 +59,8 @@ var (
 	login    = input.Pattern(`^[A-Za-z0-9_-]{1,39}(\[bot\])?$`)
 )
 
-// Event is the variable with the parts of GitHub's event that a verdict depends on. The action has them from the runner,
-// and they win over the file of the event, which a build can write.
+// Event is the variable with the parts of GitHub's event that a verdict depends on: the action has them from the
+// runner, and they win over the file of the event, which a build can write.
 const Event = "NSGATE_EVENT"
 
 // readEvent reads the event of a job, an empty one where that cannot be read.
