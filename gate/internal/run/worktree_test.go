@@ -341,7 +341,8 @@ func TestForgeries(t *testing.T) {
 			session(t, 1, "true")
 			for name, value := range map[string]string{
 				"GIT_CONFIG_GLOBAL": filepath.Join(t.TempDir(), "config"), "GIT_CONFIG_SYSTEM": os.DevNull,
-				"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+				"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+				"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
 			} {
 				t.Setenv(name, value)
 			}
