@@ -23,6 +23,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/host"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -102,14 +103,9 @@ func changedPrints(a, b string) string {
 	names := slices.Sorted(maps.Keys(all))
 	names = slices.DeleteFunc(names, func(n string) bool { return base.Get(n) == head.Get(n) })
 	const most = 5
-	more := len(names) - most
-	switch {
-	case len(names) == 0:
-		return ""
-	case more > 0:
-		return fmt.Sprintf(": %s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return ": " + strings.Join(names, ", ")
+	shown := strings.Join(names[:min(len(names), most)], ", ")
+	more := result.Either(len(names) > most, fmt.Sprintf(" and %d more", len(names)-most), "")
+	return result.Given(shown, ": ", shown, more)
 }
 
 // Inputs are the files that a program is made of or reads, and the settings of its measurement.

@@ -41,11 +41,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	}
 	restless := 0
 	for _, x := range alike {
-		for _, r := range x.Runs {
-			if !r.Steady && !r.Unprofiled {
-				restless++
-			}
-		}
+		restless += measure.HowMany(x.Runs, func(r model.Run) bool { return !r.Steady && !r.Unprofiled })
 	}
 	if restless > 0 {
 		out.Warn(result.Say(Restless{restless, s.side.ProfiledRuns()}))

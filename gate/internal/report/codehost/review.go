@@ -66,12 +66,11 @@ const Event = "NSGATE_EVENT"
 // readEvent reads the event of a job, an empty one where that cannot be read.
 func readEvent(getenv func(string) string) (x event) {
 	const most = 16 << 20
-	text, err := input.Read(getenv("GITHUB_EVENT_PATH"), most)
-	if err != nil || json.Unmarshal(text, &x) != nil {
-		x = event{}
-	}
-	if sure := getenv(Event); sure != "" && json.Unmarshal([]byte(sure), &x) != nil {
-		return event{}
+	text, _ := input.Read(getenv("GITHUB_EVENT_PATH"), most)
+	for _, part := range [][]byte{text, []byte(getenv(Event))} {
+		if len(part) > 0 && json.Unmarshal(part, &x) != nil {
+			x = event{}
+		}
 	}
 	return x
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -165,22 +166,12 @@ func annotations(v *story.Story) []annotation {
 		out = append(out, annotation{levels[x.Class], Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
-		failed := 0
-		for _, x := range rest {
-			if x.Class <= story.Fails {
-				failed++
-			}
-		}
-		var counts []string
-		if failed > 0 {
-			counts = append(counts, fmt.Sprintf("%d more slower", failed))
-		}
-		if warned := len(rest) - failed; warned > 0 {
-			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))
-		}
+		failed := measure.HowMany(rest, func(x story.Remark) bool { return x.Class <= story.Fails })
+		slower := result.Either(failed > 0, fmt.Sprintf("%d more slower", failed), "")
+		warned := result.Either(failed < len(rest), fmt.Sprintf("%d more with a warning", len(rest)-failed), "")
 		out = append(out, annotation{levels[rest[0].Class],
 			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)),
-				Message: strings.Join(counts, " and ") + "; see the job summary"}})
+				Message: story.Join(" and ", slower, warned) + "; see the job summary"}})
 	}
 	return out
 }
