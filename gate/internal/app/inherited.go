@@ -240,14 +240,17 @@ func filesOf(dir, text string, command bool, to map[string]string) string {
 	all := text
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
 	for name := range strings.FieldsFuncSeq(text, separates) {
-		files := []string{"", name, filepath.Join(dir, name)}
+		files, key := []string{"", name, filepath.Join(dir, name)}, "file "+name
 		if command {
 			files[0], _ = exec.LookPath(name)
 		}
+		if filepath.IsAbs(name) { // a baseline holds no path of this machine
+			key = "file …/" + filepath.Base(name)
+		}
 		for _, file := range files {
 			sum, script := fileOf(file, command)
-			if sum != "" && !strings.Contains(to["file "+name], sum) && len(to) < 2000 {
-				to["file "+name] += sum
+			if sum != "" && !strings.Contains(to[key], sum) && len(to) < 2000 {
+				to[key] += sum
 				all += "\n" + filesOf(dir, script, false, to)
 			}
 		}
@@ -263,20 +266,18 @@ func fileOf(file string, data bool) (sum, script string) {
 		return "", ""
 	}
 	defer f.Close()
-	begin, all := make([]byte, mostFollowed), sha256.New()
-	n, _ := io.ReadFull(f, begin)
-	if bytes.HasPrefix(begin, []byte("#!")) || slices.Contains([]string{".sh", ".py"}, filepath.Ext(file)) {
-		script = string(begin[:n])
+	text, _ := input.All(io.LimitReader(f, mostSearched), mostSearched)
+	if bytes.HasPrefix(text, []byte("#!")) || slices.Contains([]string{".sh", ".py"}, filepath.Ext(file)) {
+		script = string(text[:min(len(text), mostFollowed)])
 	}
 	info, err := f.Stat()
 	if err != nil || !data && script == "" && info.Mode()&0o111 == 0 {
 		return "", ""
 	}
-	more, _ := io.Copy(all, io.LimitReader(io.MultiReader(bytes.NewReader(begin[:n]), f), mostSearched))
-	if more == mostSearched {
-		fmt.Fprint(all, info.Size(), info.ModTime().UnixNano())
+	if len(text) == mostSearched {
+		text = fmt.Append(text, info.Size(), info.ModTime().UnixNano())
 	}
-	return hex.EncodeToString(all.Sum(nil)), script
+	return fmt.Sprintf("%x", sha256.Sum256(text)), script
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
