@@ -38,7 +38,7 @@ var targets = [][4]string{
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
 // Pipelines, Bitbucket or Bamboo, in the repository of the working directory, which a build can remove; nil outside of
-// a pull or merge request. The code of a change can move branches and git's idea of the files: call it before that runs.
+// a pull or merge request. Code of the change can move branches and git's idea of the files: call it before that runs.
 func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 	of := slices.DeleteFunc(slices.Clone(targets), func(t [4]string) bool { return getenv(t[0])+getenv(t[1]) == "" })
 	if len(of) == 0 {

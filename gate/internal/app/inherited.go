@@ -168,8 +168,7 @@ func (in *Inputs) hash(dir string) (string, error) {
 		if outside != nil {
 			name = file
 		}
-		executable := info.Mode()&0o111 != 0
-		fmt.Fprintf(all, "%q %q %x %v\n", pattern, filepath.ToSlash(name), sum, executable)
+		fmt.Fprintf(all, "%q %q %x %v\n", pattern, filepath.ToSlash(name), sum, info.Mode()&0o111 != 0)
 		in.files++
 		return nil
 	})
@@ -231,9 +230,6 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// mostFollowed is how much of a script is searched for names of files.
-const mostFollowed = 64 << 10
-
 // filesOf adds to settings, up to 2,000, the hashes of files that a command names, and of programs and scripts that
 // scripts among them name. It returns the text of all.
 func filesOf(dir, text string, command bool, to map[string]string) string {
@@ -268,7 +264,7 @@ func fileOf(file string, data bool) (sum, script string) {
 	defer f.Close()
 	text, _ := input.All(io.LimitReader(f, mostSearched), mostSearched)
 	if bytes.HasPrefix(text, []byte("#!")) || slices.Contains([]string{".sh", ".py"}, filepath.Ext(file)) {
-		script = string(text[:min(len(text), mostFollowed)])
+		script = string(text[:min(len(text), mostSearched>>10)])
 	}
 	info, err := f.Stat()
 	if err != nil || !data && script == "" && info.Mode()&0o111 == 0 {

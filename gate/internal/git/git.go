@@ -34,15 +34,14 @@ const maxOutput = 64 << 20
 var ErrForeign = errors.New("the repository belongs to another user, so git refuses it; trust it with git config " +
 	"--global --add safe.directory DIR")
 
-// options switch off programs from the configuration of a repository, and settings that change an answer, those of the
-// user included: what ran before can write them.
+// options switch off programs from the configuration of a repository, and settings, also the user's, of answers.
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
 	"core.hooksPath=" + os.DevNull, "--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c",
 	"log.showSignature=false", "-c", "core.quotePath=false", "-c", "core.commitGraph=false", "-c",
 	"core.attributesFile=" + os.DevNull, "-c", "core.bigFileThreshold=512m", "-c", "diff.orderFile=" + os.DevNull}
 
-// cleared are variables that tie git to the repository and index of a hook, or to a configuration other than the
-// repository's, run programs, or read a path as a pattern.
+// cleared are variables that tie git to the repository of a hook or another configuration, run programs, or read a path
+// as a pattern.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE",
 	"GIT_CONFIG", "GIT_SHALLOW_FILE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",

@@ -65,7 +65,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s failed after %d of %d runs (%s)%s", name, done,
 			x.runs, state, because)
 	}
-	if x.Runs > 0 && x.unreported() {
+	if info, err := os.Stat(x.report(x.dir)); x.Runs > 0 && (err != nil || info.Size() == 0) {
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s wrote no report%s", name, because)
 	}
 	if x.cut && x.journal.running {
@@ -74,12 +74,6 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 		runs = append(runs, cut)
 	}
 	return runs, nil
-}
-
-// unreported reports whether the profiler left no report, or an empty one.
-func (x *processes) unreported() bool {
-	info, err := os.Stat(x.report(x.dir))
-	return err != nil || info.Size() == 0
 }
 
 // where names a run in messages.

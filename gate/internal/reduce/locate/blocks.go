@@ -111,10 +111,9 @@ func pythonFunctions(code [][]byte) (out []Function) {
 			out = append(out, Function{Name: string(m[1]), First: cmp.Or(first, last)})
 			indents = append(indents, indent)
 		}
-		switch {
-		case text[0] == '@' && first == 0:
+		if text[0] == '@' && first == 0 {
 			first, decorated = last, indent
-		case text[0] != '@' && indent <= decorated: // else it goes on in brackets
+		} else if text[0] != '@' && indent <= decorated { // else it goes on in brackets
 			first = 0
 		}
 	}

@@ -182,17 +182,13 @@ func (s *SMI) GPUs(ctx context.Context) ([]device.GPU, error) {
 	if err == nil && len(gpus) == 0 {
 		err = errors.New("nvidia-smi shows no GPU")
 	}
-	if err != nil && !driven() {
-		err = none{err}
+	if err != nil { // no driver made the file of a device, on Linux or in Windows' Linux
+		numbered, _ := new(input.Search).Paths("/dev", "nvidia[0-9]*")
+		if _, lost := os.Lstat("/dev/dxg"); len(numbered) == 0 && lost != nil {
+			err = none{err}
+		}
 	}
 	return gpus, err
-}
-
-// driven reports whether a driver has made the file of a device, on Linux or in Windows' Linux.
-func driven() bool {
-	numbered, _ := new(input.Search).Paths("/dev", "nvidia[0-9]*")
-	_, err := os.Lstat("/dev/dxg")
-	return len(numbered) > 0 || err == nil
 }
 
 // none is [device.ErrNone] in the words of nvidia-smi.
