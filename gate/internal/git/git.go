@@ -40,8 +40,7 @@ var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonito
 	"log.showSignature=false", "-c", "core.quotePath=false", "-c", "core.commitGraph=false", "-c",
 	"core.attributesFile=" + os.DevNull, "-c", "core.bigFileThreshold=512m", "-c", "diff.orderFile=" + os.DevNull}
 
-// cleared are variables that tie git to the repository of a hook or another configuration, run programs, or read a path
-// as a pattern.
+// cleared are variables that tie git to a hook's repository or another configuration, run programs, or change paths.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE",
 	"GIT_CONFIG", "GIT_SHALLOW_FILE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",

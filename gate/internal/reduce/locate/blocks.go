@@ -91,8 +91,7 @@ func brackets(text []byte) (open int) {
 	return open
 }
 
-// pythonFunctions are the functions of a source with their decorators, each to the next line that is indented no
-// further.
+// pythonFunctions are the functions of a source with decorators, each to the next line that is indented no further.
 func pythonFunctions(code [][]byte) (out []Function) {
 	indents, last, first, decorated := []int{}, 0, 0, 0 // line and indent of the decorators of the next function
 	for i, line := range append(code, []byte("end")) {

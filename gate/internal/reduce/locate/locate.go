@@ -147,8 +147,7 @@ var (
 	})
 )
 
-// cuda reports the kernels of a CUDA or HIP source: the functions behind __global__. Where brackets do not match, or
-// macros may open namespaces, all of the file's count.
+// cuda reports the kernels of a CUDA or HIP source, the functions behind __global__, with the namespaces open there.
 func cuda(source []byte, report func(name string, at place)) {
 	if !bytes.Contains(source, []byte("__global__")) {
 		return
@@ -170,7 +169,7 @@ func cuda(source []byte, report func(name string, at place)) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
 			opens := strings.Join(open, " ") + string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1:start]) // a::k
-			if !matched {
+			if !matched { // all of the file's count
 				opens = all
 			}
 			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: opens})
