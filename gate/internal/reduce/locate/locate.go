@@ -169,7 +169,7 @@ func cuda(source []byte, report func(name string, at place)) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
 			opens := strings.Join(open, " ") + string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1:start]) // a::k
-			if !matched {                                                                                      // all of the file's count
+			if !matched {
 				opens = all
 			}
 			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: opens})
