@@ -260,9 +260,7 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 		return hidden // that the mode says
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		says = reason.MoreRuns{Runs: n}
-	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard || !(e.modes.drawn() && f.Mode.Needed > 0) &&
-		stats.RunsFor(e.contrast.Estimate, e.working(x.limit), e.run, 0, result.Confidence, MaxRuns) == 0):
-		// the runs hide it, not where they were measured
+	case session > 0 && e.hiddenByRuns(t, &f, x.limit):
 	case session > 0 && t.batches:
 		says = reason.OtherBatch{Spread: spread}
 	case session > 0:
@@ -274,6 +272,14 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 		says = reason.TooFine{MDE: f.MDE}
 	}
 	return append(hidden, result.Say(says))
+}
+
+// hiddenByRuns reports whether the runs leave a comparison undecided, not where they were measured.
+func (e *estimate) hiddenByRuns(t comparison, f *result.Finding, limit float64) bool {
+	if e.modes.drawn() && (t.relation() < terms.SameBoard || f.Mode.Needed > 0) {
+		return t.relation() < terms.SameBoard
+	}
+	return stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so
