@@ -232,11 +232,8 @@ func (b Baselines) Timeout() time.Duration {
 }
 
 // Longest is how long the longest run of the baselines took, 0 where that is not known.
-func (b Baselines) Longest() (longest time.Duration) {
-	for _, s := range b.sessions() {
-		longest = max(longest, s.Longest)
-	}
-	return longest
+func (b Baselines) Longest() time.Duration {
+	return measure.Most(b.sessions(), func(s model.Session) time.Duration { return s.Longest })
 }
 
 // Alike is the step and the warm-up of a head that is judged against the newest session: see [profile.Rule.Alike].

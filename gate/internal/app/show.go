@@ -65,10 +65,7 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 // process with few launches, such as one that asks for the properties of a device, belongs to any.
 func unrelated(traces []model.Trace) string {
 	const few = 50 // the largest launches so many times more
-	most, processes := 0, 0
-	for i := range traces {
-		most = max(most, len(traces[i].Launches))
-	}
+	most, processes := measure.Most(traces, func(t model.Trace) int { return len(t.Launches) }), 0
 	var programs []map[string]bool
 	for i := range traces {
 		if len(traces[i].Launches)*few < most {

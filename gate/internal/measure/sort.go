@@ -19,8 +19,18 @@ func Map[T, V any](list []T, value func(T) V) (out []V) {
 	return out
 }
 
-// Sum adds up the values of the elements of a list.
-func Sum[T any, V ~int | ~int64 | ~uint64 | ~float64](list []T, value func(T) V) (sum V) {
+// First is the first element of a list that has a property, nil for none.
+func First[T any](list []T, has func(*T) bool) *T {
+	for i := range list {
+		if has(&list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Sum adds up the values of the elements of a list, and joins texts.
+func Sum[T any, V ~int | ~int64 | ~uint64 | ~float64 | ~string](list []T, value func(T) V) (sum V) {
 	for _, x := range list {
 		sum += value(x)
 	}

@@ -154,12 +154,9 @@ func drawnOf(d *model.Drawing, subject measure.Subject) *model.DrawnLaunches {
 	if d == nil {
 		return nil
 	}
-	for i, x := range d.Launches {
-		if x.Subject >= 0 && x.Subject < len(d.Subjects) && d.Subjects[x.Subject] == subject {
-			return &d.Launches[i]
-		}
-	}
-	return nil
+	return measure.First(d.Launches, func(x *model.DrawnLaunches) bool {
+		return x.Subject >= 0 && x.Subject < len(d.Subjects) && d.Subjects[x.Subject] == subject
+	})
 }
 
 // change is a row of the table of comparisons.

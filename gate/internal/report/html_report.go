@@ -174,12 +174,8 @@ func (s *reportSheet) figures() {
 			add(story.Elide(r.Subject, 30), r)
 		}
 	}
-	c, within := s.Counts, 0
-	for i := range s.Rows {
-		if s.Rows[i].F.Outcome == result.WithinLimit {
-			within++
-		}
-	}
+	c := s.Counts
+	within := measure.HowMany(s.Rows, func(r story.Row) bool { return r.F.Outcome == result.WithinLimit })
 	for _, x := range []struct {
 		n                  int
 		label, note, class string

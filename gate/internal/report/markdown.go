@@ -63,25 +63,17 @@ func blockMarkdown(block story.Block, heading string, room int) string {
 	case story.Top:
 		return topMarkdown(b, heading)
 	case story.Labelled:
-		text := ""
-		for _, x := range b {
-			text += labelledMarkdown(x, room)
-		}
-		return text
+		return measure.Sum(b, func(x story.Said) string { return labelledMarkdown(x, room) })
 	case story.Lines:
 		return linesMarkdown(b, room)
 	case story.Facts:
-		text := ""
-		for _, f := range b.List {
-			text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
-		}
-		return story.Wrapped("\n", text, "")
+		return story.Wrapped("\n", measure.Sum(b.List, func(f story.Fact) string {
+			return fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
+		}), "")
 	case story.Commands:
-		text := ""
-		for _, c := range b.List {
-			text += "\n" + c.Label + result.Either(b.Inline, "", ":") + "\n\n" + pre(c.Text) + "\n"
-		}
-		return text
+		return measure.Sum(b.List, func(c story.Fact) string {
+			return "\n" + c.Label + result.Either(b.Inline, "", ":") + "\n\n" + pre(c.Text) + "\n"
+		})
 	case *story.Table:
 		return tableMarkdown(b, room)
 	case story.Bars:
@@ -90,11 +82,9 @@ func blockMarkdown(block story.Block, heading string, room int) string {
 		text := changedMarkdown(b, room)
 		return text + countersMarkdown(b, room-len(text))
 	case story.Fold:
-		text := ""
-		for _, inner := range b.Blocks {
-			text += blockMarkdown(inner, heading, room)
-		}
-		return folded(b.Title, text)
+		return folded(b.Title, measure.Sum(b.Blocks, func(inner story.Block) string {
+			return blockMarkdown(inner, heading, room)
+		}))
 	case story.Section:
 		return "\n" + inMarkdown(b.Blocks, "###", room-1)
 	}

@@ -209,10 +209,7 @@ func (p *page) bars(b story.Bars) {
 }
 
 func (p *page) changes(indent int, tone story.Tone, rows []story.FallRow) {
-	width := 0
-	for _, r := range rows {
-		width = max(width, story.Columns(r.Text))
-	}
+	width := measure.Most(rows, func(r story.FallRow) int { return story.Columns(r.Text) })
 	for _, r := range rows {
 		pad := strings.Repeat(story.NB, width-story.Columns(r.Text))
 		p.line(indent, indent+width+3, tone.Of(pad+r.Text+story.NB+story.NB+" "), tone.Of(r.What))
@@ -280,10 +277,7 @@ func (p *page) line(first, rest int, spans ...span) {
 			used++
 		}
 		if room := p.Width - used; n > room {
-			whole := ""
-			for _, x := range w {
-				whole += x.Text
-			}
+			whole := measure.Sum(w, func(x span) string { return x.Text })
 			w = []span{w[0].Tone.Of(story.Elide(whole, room))}
 			n = room
 		}

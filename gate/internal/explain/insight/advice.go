@@ -268,12 +268,9 @@ func copied(kind string) func(*Failure) bool {
 
 // find is the comparison of another metric of the first one's subject, nil for none.
 func (f *Failure) find(m measure.Metric) *result.Finding {
-	for i := range f.Report.Findings {
-		if x := &f.Report.Findings[i]; x.Metric == m.Name && x.Subject() == f.Findings[0].Subject() {
-			return x
-		}
-	}
-	return nil
+	return measure.First(f.Report.Findings, func(x *result.Finding) bool {
+		return x.Metric == m.Name && x.Subject() == f.Findings[0].Subject()
+	})
 }
 
 // The copies of scalars: at most so many bytes each, at least so many more of them a step.

@@ -39,10 +39,9 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	if len(alike) < len(sessions) {
 		out.Warn(result.Say(UnlikeSessions{len(alike), len(sessions)}))
 	}
-	restless := 0
-	for _, x := range alike {
-		restless += measure.HowMany(x.Runs, func(r model.Run) bool { return !r.Steady && !r.Unprofiled })
-	}
+	restless := measure.Sum(alike, func(x model.Session) int {
+		return measure.HowMany(x.Runs, func(r model.Run) bool { return !r.Steady && !r.Unprofiled })
+	})
 	if restless > 0 {
 		out.Warn(result.Say(Restless{restless, s.side.ProfiledRuns()}))
 	}

@@ -199,12 +199,7 @@ func (s *sides) newest() *model.Session { return &s.head[len(s.head)-1] }
 
 // foreign is a session of the head that another profiler measured than its newest one, nil where there is none.
 func (s *sides) foreign() *model.Session {
-	for i := range s.head {
-		if s.head[i].Profiler() != s.newest().Profiler() {
-			return &s.head[i]
-		}
-	}
-	return nil
+	return measure.First(s.head, func(x *model.Session) bool { return x.Profiler() != s.newest().Profiler() })
 }
 
 // otherGPU reports whether a session is of another GPU model than the head. One that does not name its GPU, as pages

@@ -70,12 +70,7 @@ func (h *Entry) In(session int, metric string) *model.Series {
 	if h == nil {
 		return nil
 	}
-	for i := range h.Series[session] {
-		if x := &h.Series[session][i]; x.Metric.Name == metric {
-			return x
-		}
-	}
-	return nil
+	return measure.First(h.Series[session], func(x *model.Series) bool { return x.Metric.Name == metric })
 }
 
 // Newest is the series of the newest session that has it, nil where none does.

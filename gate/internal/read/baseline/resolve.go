@@ -334,12 +334,7 @@ func Kept(sessions []model.Session) (n int) {
 		b.Entries = append(b.Entries, Entry{Session: s})
 	}
 	b.sort()
-	for _, kept := range b.state().kept {
-		if kept {
-			n++
-		}
-	}
-	return n
+	return measure.HowMany(b.state().kept, func(kept bool) bool { return kept })
 }
 
 // Standing is the state of an entry.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
@@ -140,12 +141,7 @@ func formatBehind(name string, r io.Reader) (*Format, error) {
 
 // formatNamed is the format that the name of a file decides, nil for none.
 func formatNamed(name string) *Format {
-	for i := range formats {
-		if f := &formats[i]; f.certain && ends(name, f.Suffixes...) {
-			return f
-		}
-	}
-	return nil
+	return measure.First(formats, func(f *Format) bool { return f.certain && ends(name, f.Suffixes...) })
 }
 
 // reading bounds the number of files that are read at the same time, and with it the memory of readers.

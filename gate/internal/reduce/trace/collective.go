@@ -84,13 +84,11 @@ func (j *job) match() {
 		}
 	}
 	for g, by := range made {
-		n, all := members[g.Channel], 0
+		n := members[g.Channel]
 		if g.Communicator == 0 {
 			n = len(j.ranks)
 		}
-		for _, x := range by {
-			all += len(x.ranks)
-		}
+		all := measure.Sum(by, func(x madeBy) int { return len(x.ranks) })
 		if n < 2 || all < n || slices.ContainsFunc(by, func(x madeBy) bool { return x.names != by[0].names }) {
 			continue
 		}

@@ -96,11 +96,8 @@ func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
 	return sides, nil
 }
 
-func cutsOf(sides []*side) (out []*cut) {
-	for _, s := range sides {
-		out = append(out, s.cuts...)
-	}
-	return out
+func cutsOf(sides []*side) []*cut {
+	return slices.Concat(measure.Map(sides, func(s *side) []*cut { return s.cuts })...)
 }
 
 // layCycles lays cycles over the runs of the sides without a step: the same over all of them, or where they have none

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Group are the runs of one side, in the order of their start.
@@ -23,11 +25,7 @@ const (
 )
 
 func (g Group) sessions() []int {
-	sum := 0
-	for _, n := range g.Sessions {
-		sum += n
-	}
-	if sum != len(g.Runs) {
+	if measure.Sum(g.Sessions, func(n int) int { return n }) != len(g.Runs) {
 		return []int{len(g.Runs)}
 	}
 	return g.Sessions
@@ -45,10 +43,7 @@ func Runs(title string, groups []Group, limit float64, label func(float64) strin
 		values = append(append(values, g.Runs...), g.Typical)
 	}
 	scale := Around(0.08, values...)
-	height := float64(axisHeight)
-	for _, g := range groups {
-		height += g.height()
-	}
+	height := axisHeight + measure.Sum(groups, Group.height)
 	s := begin("runs", height, title, about(groups, label))
 	s.axis(scale, 4, height-axisHeight, label)
 	if !math.IsNaN(limit) {
@@ -97,12 +92,7 @@ func (s *svg) group(g Group, top float64, scale Scale, label func(float64) strin
 func about(groups []Group, label func(float64) string) string {
 	var parts []string
 	for _, g := range groups {
-		n := 0
-		for _, v := range g.Runs {
-			if !math.IsNaN(v) {
-				n++
-			}
-		}
+		n := measure.HowMany(g.Runs, func(v float64) bool { return !math.IsNaN(v) })
 		in := ""
 		if k := len(g.sessions()); k > 1 {
 			in = " in " + strconv.Itoa(k) + " sessions"

@@ -157,11 +157,8 @@ func (v *Story) foldDevices(list []Cause, program *[]Row) []Cause {
 	const many = 3
 	worst(list)
 	device := func(c Cause) bool { return !c.Rank && c.Rows[0].F.Scope == measure.ScopeDevice }
-	var slower []Row
 	devices, others := parted(list, device)
-	for _, c := range devices {
-		slower = append(slower, c.Rows...)
-	}
+	slower := slices.Concat(measure.Map(devices, func(c Cause) []Row { return c.Rows })...)
 	all, _ := parted(v.Rows, func(r Row) bool { return r.F.Scope == measure.ScopeDevice })
 	if len(slower) < 2 || len(slower) < min(many, len(all)) {
 		return list

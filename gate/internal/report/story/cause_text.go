@@ -28,7 +28,7 @@ func (c *Cause) Lead() Row {
 		metrics = []string{measure.StepTime.Name} // the mean step and the run are other views of it
 	}
 	for _, metric := range metrics {
-		r := Group(c.Rows).find(func(r *Row) bool { return r.Class == c.Class && r.F.Metric == metric })
+		r := measure.First(c.Rows, func(r *Row) bool { return r.Class == c.Class && r.F.Metric == metric })
 		if r != nil {
 			return *r
 		}
@@ -186,7 +186,7 @@ func (v *Story) undecidedPart(whole Row) *Row {
 	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
 		return nil
 	}
-	return Group(v.Rows).find(func(r *Row) bool {
+	return measure.First(v.Rows, func(r *Row) bool {
 		f := &r.F
 		return f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Undecided &&
 			2*(f.Head-f.Base) > whole.F.Head-whole.F.Base

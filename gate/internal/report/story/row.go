@@ -394,19 +394,9 @@ func (g Group) Said() []string {
 	return Nonempty(append(append(out, g.evidence(nothing)...), Wrapped("at ", g[0].Place(), ""))...)
 }
 
-// find is the first row of a kind, nil for none.
-func (g Group) find(is func(r *Row) bool) *Row {
-	for i := range g {
-		if is(&g[i]) {
-			return &g[i]
-		}
-	}
-	return nil
-}
-
 // Cause is the first cause that counters gave, nil for none.
 func (g Group) Cause() *result.Cause {
-	if r := g.find(func(r *Row) bool { return r.F.Cause != nil }); r != nil {
+	if r := measure.First(g, func(r *Row) bool { return r.F.Cause != nil }); r != nil {
 		return r.F.Cause
 	}
 	return nil
@@ -414,7 +404,7 @@ func (g Group) Cause() *result.Cause {
 
 // Cost is that of the first row that has one.
 func (g Group) Cost() result.Number {
-	if r := g.find(func(r *Row) bool { return r.Cost().Known() }); r != nil {
+	if r := measure.First(g, func(r *Row) bool { return r.Cost().Known() }); r != nil {
 		return r.Cost()
 	}
 	return result.Unknown
@@ -422,5 +412,5 @@ func (g Group) Cost() result.Number {
 
 // of is the row of a metric, nil for none.
 func (g Group) of(metric string) *Row {
-	return g.find(func(r *Row) bool { return r.F.Metric == metric })
+	return measure.First(g, func(r *Row) bool { return r.F.Metric == metric })
 }

@@ -45,13 +45,9 @@ func (v *Story) boundsOpen() bool {
 // the base build beside the head is the better step, unless it was measured already.
 func (v *Story) decidingRuns() (runs int) {
 	for _, c := range v.Open {
+		// as the report says; those of its other comparisons where that says none
 		lead := c.Lead()
-		own := lead.F.MoreRuns() // as the report says; those of its other comparisons where that says none
-		if own == 0 {
-			for _, r := range c.Rows {
-				own = max(own, r.F.MoreRuns())
-			}
-		}
+		own := cmp.Or(lead.F.MoreRuns(), measure.Most(c.Rows, func(r Row) int { return r.F.MoreRuns() }))
 		runs = max(runs, own)
 		if own == 0 && !v.Report.Paired {
 			return 0

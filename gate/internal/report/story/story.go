@@ -196,7 +196,7 @@ func (v *Story) Of(classes ...Class) []Row {
 
 // Number is the row of a metric of the workload, nil for none.
 func (v *Story) Number(metric string) *Row {
-	return Group(v.Rows).find(func(r *Row) bool { return r.F.Metric == metric && r.F.Subject() == measure.Workload })
+	return measure.First(v.Rows, func(r *Row) bool { return r.F.Metric == metric && r.F.Subject() == measure.Workload })
 }
 
 // Untold leaves out the rows that are parts of another row.

@@ -212,12 +212,7 @@ const freeGPU = "wait until the GPU is free, or allow a busy one to measure all 
 
 // find returns the GPU with the UUID, the first for "", nil for a GPU that the workload cannot see.
 func find(gpus []GPU, uuid string) *GPU {
-	for i := range gpus {
-		if gpus[i].UUID == uuid || uuid == "" {
-			return &gpus[i]
-		}
-	}
-	return nil
+	return measure.First(gpus, func(g *GPU) bool { return g.UUID == uuid || uuid == "" })
 }
 
 // Start looks at the GPUs in the background until Stop.
