@@ -241,14 +241,6 @@ func (w *Workload) ResultFiles() (patterns []string) {
 // throughput is the key, and the name of the output that it stands for.
 const throughput = "throughput"
 
-// countLimit is the default limit of counts and bytes, which lack the noise of times: their limit leaves it alone.
-const countLimit = 0.03
-
-// copyLimit is the default limit of the time of copies, and the least: a stricter limit of times leaves it alone. How
-// fast the host's memory is depends on where a process got it: of 40 unchanged runs on one H200 host, three copied 4
-// to 9 % slower than the others from beginning to end. A rule can set any limit.
-const copyLimit = 0.10
-
 // Limit is the limit of a metric of a subject: the first rule that matches, with the defaults for its missing keys.
 // Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them. It names
 // them in full where they have no direction; lower is then better unless it says otherwise.
@@ -276,6 +268,12 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 
 // initial is the limit of a metric of a subject before any rule.
 func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
+	// countLimit is the default limit of counts and bytes, which lack the noise of times: their limit leaves it alone.
+	const countLimit = 0.03
+	// copyLimit is the default limit of the time of copies, and the least: a stricter limit of times leaves it alone.
+	// How fast the host's memory is depends on where a process got it: of 40 unchanged runs on one H200 host, three
+	// copied 4 to 9 % slower than the others from beginning to end. A rule can set any limit.
+	const copyLimit = 0.10
 	l := Limit{Max: countLimit, Severity: Fail, Rule: "default"}
 	switch {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
@@ -292,6 +290,7 @@ func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 
 // step is the limit of the step, and where it was set.
 func (p *Policy) step() (limit float64, place string) {
+	const stepPart = 5.0 / 3 // the default limit of the step relative to the threshold: 5 % at 3 %
 	switch {
 	case p.Places["step_threshold"] != "":
 		return p.StepThreshold, p.Places.Of("step_threshold")
@@ -300,9 +299,6 @@ func (p *Policy) step() (limit float64, place string) {
 	}
 	return p.Threshold, p.Places.Of("threshold")
 }
-
-// stepPart is the default limit of the step relative to the threshold: 5 % at 3 %.
-const stepPart = 5.0 / 3
 
 // section is the limit of a metric of a section of the run, and where it was set. Its GPU time is limited like that
 // of kernels, its wall time, which varies between runs, by more.

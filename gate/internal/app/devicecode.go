@@ -124,6 +124,7 @@ func ShowDeviceCode(ctx context.Context, path string) (*DeviceCode, error) {
 
 // read reads the files in a confined child, nil where the workload names none. A file that cannot be read is a refusal.
 func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
+	const mostStoredKernels = 20_000 // bounds the device code in a baseline file, about 100 bytes a kernel
 	if len(c.Patterns) == 0 {
 		return nil, nil
 	}
@@ -146,9 +147,6 @@ func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 	return code.Code, nil
 }
 
-// mostStoredKernels bounds the device code in a baseline file, about 100 bytes a kernel.
-const mostStoredKernels = 20_000
-
 // attach notes device code and inputs in sessions measured with them; one of a saved report keeps those of its build.
 func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	kernels, err := c.read(ctx)
@@ -165,12 +163,10 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	return err
 }
 
-// linesLimit is how long line tables may be read.
-const linesLimit = 10 * time.Second
-
 // changedLines states of each slower kernel which lines of its code changed since the commit of the baseline, and of
 // each place that launches or calls what got slower whether it did, or why that is not known.
 func (c *Check) changedLines(ctx context.Context, r *result.Report) {
+	const linesLimit = 10 * time.Second // how long line tables may be read
 	slower, called := code.Slower(r), func(f result.Finding) bool {
 		return f.Origin != nil && f.Origin.File != "" && f.Origin.Line > 0
 	}

@@ -37,12 +37,6 @@ const (
 	ExplainAlways Explain = "always"
 )
 
-// The default of [Check.ExplainTime] lies between these.
-const leastExplainTime, mostExplainTime = 15 * time.Second, time.Minute
-
-// endingShare is the part of the time for explanations that is kept for the end of what is under way.
-const endingShare = 10
-
 var (
 	errExplainTime = errors.New("the time for explanations ended")
 	errNoStack     = errors.New("the profiler recorded none that leads to a file of this repository")
@@ -58,6 +52,8 @@ type explanation struct {
 
 // explained is a report with the places that call what got slower and the causes that counters tell, until ctx ends.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *result.Report {
+	// endingShare is the part of the time for explanations that is kept for the end of what is under way.
+	const endingShare = 10
 	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || !c.Way().Timed || ctx.Err() != nil {
 		return r
@@ -110,6 +106,8 @@ func (c *Check) unstacked(f result.Finding) bool {
 
 // explainTime is the time for explanations, 0 for any.
 func (c *Check) explainTime(paired bool) time.Duration {
+	// The default of [Check.ExplainTime] lies between these.
+	const leastExplainTime, mostExplainTime = 15 * time.Second, time.Minute
 	head := time.Duration(c.Live.spent.Total)
 	if paired {
 		head /= 2

@@ -44,10 +44,8 @@ func (BaseNotNeeded) String() string {
 	return "the baseline decided: the base build was neither needed nor built"
 }
 
-// maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
-const maxDistributions = 24
-
 func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
+	const maxDistributions = 24 // the number of kernels whose launch distribution is plotted, most changed first
 	var kernels []measure.Subject
 	for _, f := range r.Findings {
 		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() {

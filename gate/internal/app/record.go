@@ -341,12 +341,10 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	return nil
 }
 
-// maxCounted bounds the kernels that are chosen for counters, the heaviest ones.
-const maxCounted = 10
-
 // heaviest are the short names of the kernels with the most GPU time in a session of times, without those that hang
 // when they are replayed and those with at most skip launches. No such kernel is a *model.Refusal.
 func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
+	const maxCounted = 10                                  // of the heaviest
 	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
 	whole := 0.0
 	for _, x := range s.Series {

@@ -126,13 +126,11 @@ var (
 	axis = input.Pattern(` ([^ =_]+=[\w.+^-]+)`)
 )
 
-// longestFilter bounds the names in arguments in bytes: Linux takes arguments of up to 128 KiB.
-const longestFilter = 64 << 10
-
 // filterOf puts the names of the benchmarks of rows in place of {} in arguments that select them, without parameters of
 // asv. Harnesses that take a regular expression get one that matches every name, with characters quoted; others get the
 // arguments once for each name. ["-b", "{}"] of nvbench gets the axes of each row too (docs/cli_help.md, --axis).
 func filterOf(arguments []string, harness string, rows ...string) (out []string, err error) {
+	const longestFilter = 64 << 10 // bounds the names in arguments in bytes: Linux takes arguments of up to 128 KiB
 	if len(arguments) == 0 {
 		return nil, nil
 	}

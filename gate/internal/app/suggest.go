@@ -9,8 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-const maxSuggested = 6
-
 var (
 	numberLine = input.Pattern(`^([A-Za-z][A-Za-z0-9 _/().-]{0,47}?)[ \t]*: *(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)` +
 		`(?: *([A-Za-zµ%][A-Za-z0-9µ%/]{0,15}))?$`)
@@ -22,6 +20,7 @@ var (
 // suggest finds lines "name: number unit" that each of the runs printed once; better is Neither where the unit does not
 // tell it. Whole numbers without a unit that are the same in all runs are settings of the program, not outputs.
 func suggest(runs []string) (out []measure.Output) {
+	const maxSuggested = 6
 	if len(runs) < 2 {
 		return nil
 	}

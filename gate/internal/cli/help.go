@@ -89,11 +89,9 @@ func overview(root *cobra.Command, e *env) string {
 	return reflow(b.String(), max(width(e), 40))
 }
 
-// few is up to how many flags --help shows all of them.
-const few = 12
-
 // commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, or all.
 func commandHelp(c *cobra.Command, columns int, all bool) string {
+	const few = 12 // up to how many flags --help shows all of them
 	n := 0
 	c.Flags().VisitAll(func(*pflag.Flag) { n++ })
 	var b strings.Builder

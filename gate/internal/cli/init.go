@@ -284,8 +284,6 @@ type candidate struct{ name, command, dir, why string }
 // noName matches what a workload's name cannot hold.
 var noName = input.Pattern(`[^A-Za-z0-9._-]+`)
 
-const maxCandidates = 5
-
 // hosted reports whether a remote's host is of this name: github.com, gitlab.example.org.
 func hosted(remote, name string) bool {
 	host := regexp.MustCompile(`^(?:[^:]*://)?(?:[^@]*@)?([^/:]*)`).FindStringSubmatch(remote)[1]
@@ -297,6 +295,7 @@ var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and
 // Python files that import a GPU library with a main guard or the name of a program (train.py). It sees 20,000 files.
 func look(root string) *finds {
+	const maxCandidates = 5
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell
 	files := 0

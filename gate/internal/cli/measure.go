@@ -236,13 +236,12 @@ func (v *running) live(ctx context.Context, j *job, written thresholds.Workload,
 // stops are the signals that stop a server, by their names in the policy.
 var stops = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
 
-// fewCPUs is the number of CPUs below which runs do not start at the same time unless the workload says so.
-const fewCPUs = 8
-
 // starts is how many runs of a workload start at the same time, half of the CPUs unless the workload says so; one where
 // a launcher starts it. The wall time of runs that start together is not measured, which a rule for it contradicts.
 // Outputs may count the time that a run waits for its turn.
 func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
+	// fewCPUs is the number of CPUs below which runs do not start at the same time unless the workload says so.
+	const fewCPUs = 8
 	at := slices.IndexFunc(p.Rules, func(r thresholds.Rule) bool {
 		return r.Metric != "" && r.Severity != thresholds.Ignore &&
 			(r.Metric.Match(measure.WallTime.Name) || w.Starts == 0 && r.Metric.Match(measure.Elapsed.Name))

@@ -120,11 +120,10 @@ type image64 struct {
 	known             map[string]Kernel
 }
 
-// mostOverlap bounds the sizes of all sections of an image relative to its own: they do not lie on one another.
-const mostOverlap = 4
-
 // newImage finds the sections of an image by their names.
 func newImage(image []byte, f *sections) (*image64, error) {
+	// mostOverlap bounds the sizes of all sections of an image relative to its own: they do not lie on one another.
+	const mostOverlap = 4
 	c := &image64{data: image, sections: make(map[string]*elf.Section64, len(f.list)), stacks: map[uint32]int{},
 		registers: map[uint32]int{}, known: map[string]Kernel{}}
 	names, sizes := 0, uint64(0)

@@ -28,9 +28,6 @@ type lineTables struct {
 	lines  map[string][]Line
 }
 
-// maxLineTable bounds the bytes of a line table.
-const maxLineTable = 64 << 20
-
 // sorted are the lines, each once.
 func (t *lineTables) sorted() map[string][]Line {
 	for kernel, lines := range t.lines {
@@ -43,6 +40,7 @@ func (t *lineTables) sorted() map[string][]Line {
 // read adds the lines of an image. Each sequence of .debug_line begins at the address of a function, which a relocation
 // fills in: it is set to the function's symbol in the upper half. A damaged table has no lines.
 func (t *lineTables) read(c *image64, f *sections, symbols []elf.Sym64) {
+	const maxLineTable = 64 << 20 // bounds the bytes of a line table
 	stored := c.bytes(c.sections[".debug_line"])
 	if len(t.wanted) == 0 || len(stored) > maxLineTable {
 		return

@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// between separates the short name of a kernel from the part that distinguishes it from its namesakes.
-const between = " · "
-
-// maxTerms is the number of parts of a kernel's arguments that labels are made of, maxWords that of the words of which
-// the parts are looked at.
-const maxTerms, maxWords = 32, 256
-
 // Labels gives each of the normalised names of kernels its shortest distinct form. That is the short name where one
 // kernel alone has it ("saxpy"), else with the distinct template arguments ("vectorized_elementwise_kernel ·
 // MulFunctor<float>"). Where one or two parts are not distinct it is all arguments, and then the name as it is.
@@ -45,6 +38,8 @@ func Labels(names []string) map[string]string {
 }
 
 func tellApart(short string, names []string, out map[string]string) {
+	// between separates the short name of a kernel from the part that distinguishes it from its namesakes.
+	const between = " · "
 	terms, have := make([][]term, len(names)), make(map[string]int)
 	for i, name := range names {
 		terms[i] = termsOf(arguments(short, name))
@@ -97,11 +92,6 @@ type term struct {
 	cost int // the less, the better it tells
 }
 
-// The penalties of a term beyond its length. later is for each term before it, since the first name the work of a
-// kernel; bare for a term without its own arguments. vague is for a number, a type of the language, a parameter, or a
-// part of a lambda.
-const later, bare, vague = 3, 12, 40
-
 var vagueWords = map[string]bool{
 	"bool": true, "char": true, "short": true, "int": true, "long": true, "unsigned": true, "signed": true,
 	"float": true, "double": true, "lambda": true, "instance": true, "operator": true, "array": true,
@@ -109,6 +99,13 @@ var vagueWords = map[string]bool{
 
 // termsOf takes arguments apart: each name in them, with its own arguments and without, and each number; each once.
 func termsOf(args string) []term {
+	// The penalties of a term beyond its length. later is for each term before it, since the first name the work of a
+	// kernel; bare for a term without its own arguments. vague is for a number, a type of the language, a parameter, or
+	// a part of a lambda.
+	const later, bare, vague = 3, 12, 40
+	// maxTerms is the number of parts of a kernel's arguments that labels are made of, maxWords that of the words of
+	// which the parts are looked at.
+	const maxTerms, maxWords = 32, 256
 	var out []term
 	add := func(text string, cost int) {
 		if text != "" && !slices.ContainsFunc(out, func(t term) bool { return t.text == text }) {

@@ -95,11 +95,9 @@ const (
 // changes nothing about a normalised name. Names of one kernel may differ; the [ShortName] is the same.
 func NormalizeName(raw string) string { return new(Normalizer).Name(raw) }
 
-// longestName bounds the name of a subject in bytes: reports and comparisons take time with it.
-const longestName = 16 << 10
-
 // Cut gives a name that is longer than any name of a subject a hash in place of its end.
 func Cut(name string) string {
+	const longestName = 16 << 10 // bounds the name of a subject in bytes: reports and comparisons take time with it
 	if len(name) <= longestName {
 		return name
 	}

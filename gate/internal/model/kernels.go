@@ -66,10 +66,6 @@ func Devices(launches []Launch) (out []int32) {
 	return out
 }
 
-// mostDemangling bounds the cost of demangling the kernel names of one recording, see [measure.Normalizer]. It allows
-// 2,700 names of 300 bytes or 4 of 8 kB, the longest; the slowest ones take three seconds.
-const mostDemangling = 250_000_000
-
 // KernelNames are the normalised kernel names of one recording, each computed once.
 type KernelNames struct {
 	normalizer measure.Normalizer
@@ -79,6 +75,9 @@ type KernelNames struct {
 // Subject is a kernel by the name that a profiler wrote, without its geometry. The error is a *Refusal if all names
 // together take too long to demangle.
 func (n *KernelNames) Subject(file, raw string) (measure.Subject, error) {
+	// mostDemangling bounds the cost of demangling the kernel names of one recording, see [measure.Normalizer]. It
+	// allows 2,700 names of 300 bytes or 4 of 8 kB, the longest; the slowest ones take three seconds.
+	const mostDemangling = 250_000_000
 	name, known := n.known[raw]
 	if !known {
 		name = cmp.Or(n.normalizer.Name(raw), "(unnamed kernel)")

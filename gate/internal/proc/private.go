@@ -195,6 +195,8 @@ func Clear(dir string) error {
 }
 
 func clearUp(dir string, open io.Closer, o owner) error {
+	// joinedGrace is how long processes may take to end after the joined directory was removed.
+	const joinedGrace = 10 * time.Second
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
 	if o.Joined != "" {
 		removeJoined(o)
@@ -220,9 +222,6 @@ func (p *Private) Mark(env []string) []string { return Setenv(env, MarkName, &p.
 // EndGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
 // workload. Tests shorten it.
 var EndGrace = 3 * time.Second
-
-// joinedGrace is how long processes may take to end after the joined directory was removed.
-const joinedGrace = 10 * time.Second
 
 // PrivateError says of an error with the private directory what to do about it.
 func PrivateError(err error) error {

@@ -74,6 +74,9 @@ func holds(pid int, file string) bool {
 // Stop stops the processes of the tree, also those that they start meanwhile, and those alone that are not stopped
 // already.
 func (t *Tree) Stop() {
+	// stopGrace is how long a process that was sent SIGSTOP is waited for: in a system call that cannot be interrupted
+	// it stops at the end of that, and starts no other until then.
+	const stopGrace = 20 * time.Millisecond
 	t.stopped = make(processes)
 	for last := time.Now(); time.Since(last) < stopGrace; time.Sleep(time.Millisecond) {
 		Look(t)
@@ -94,10 +97,6 @@ func (t *Tree) Stop() {
 		}
 	}
 }
-
-// stopGrace is how long a process that was sent SIGSTOP is waited for: in a system call that cannot be interrupted it
-// stops at the end of that, and starts no other until then.
-const stopGrace = 20 * time.Millisecond
 
 // Continue lets the processes go on that Stop has stopped.
 func (t *Tree) Continue() {

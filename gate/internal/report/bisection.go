@@ -153,11 +153,9 @@ func commits(b *history.Bisection) story.Document {
 		story.List("Skipped", "-", story.Plain, skipped)}
 }
 
-// historyRows is the most trends that text shows without --verbose.
-const historyRows = 15
-
 // historied is what changed and when, then every trend as a line.
 func historied(h *history.History, o story.Options) story.Document {
+	const historyRows = 15 // the most trends that text shows without --verbose
 	head := story.Join(", ", fmt.Sprintf("%s of %s%s", story.Count(len(h.Moments), "session"),
 		cmp.Or(story.Clean(h.Workload), "the workload"), story.Wrapped(" on ", story.Clean(h.GPU), "")),
 		story.Period(h.Moments))

@@ -13,10 +13,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// maxTrends is the most trends on the page of a history, the largest changes first.
-const maxTrends = 150
-
 func htmlHistory(h *history.History, o story.Options) (string, error) {
+	const maxTrends = 150 // the most trends on the page of a history, the largest changes first
 	form, err := saved.JSON(h)
 	if err != nil {
 		return "", err

@@ -23,6 +23,7 @@ var levels = [...]struct{ sarif, codeQuality, rdjson string }{
 // a verdict as errors, other slower ones as warnings, undecided ones as notes. Several workloads are one run, because
 // GitHub takes one run of a tool.
 func sarif(v *story.Story) (string, error) {
+	const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
 	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
 	rules, results, seen := []object{}, []object{}, map[string]bool{}
 	message := func(s string) object { return object{"text", sarifText(s)} }
@@ -51,9 +52,6 @@ func sarif(v *story.Story) (string, error) {
 	return indented(object{"$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0",
 		"runs", []object{run}})
 }
-
-// helpPage is the page of the manual on verdicts.
-const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
 
 // about describes a rule, and says what to do about its results.
 func about(x story.Remark) (short, help string) {

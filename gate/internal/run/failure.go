@@ -161,13 +161,12 @@ var noRoom = []string{"no space left", "disk is full", "disk full", "quota excee
 // leastRoom is so little that a profiler cannot write any report, in bytes.
 const leastRoom = 256 << 10
 
-// crashRoom is so little that the library of a profiler crashes the workload: seen with 16 MB, not with 64 MB.
-const crashRoom = 64 << 20
-
 // blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: the
 // profiler itself says it in its way or not at all, and its library in the workload crashes. low is the least room that
 // there was, in bytes, said all that is known of the failure.
 func (p Plan) blameRoom(err error, low int64, said string) error {
+	// crashRoom is so little that the library of a profiler crashes the workload: seen with 16 MB, not with 64 MB.
+	const crashRoom = 64 << 20
 	var r *model.Refusal
 	if !errors.As(err, &r) {
 		return err

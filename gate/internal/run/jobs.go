@@ -19,9 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
-// jobGrace is how long a launcher may take to end its tasks on all hosts.
-const jobGrace = 15 * time.Second
-
 // The variables of nsgate rank with the directory and the name of its job.
 const (
 	gatherVariable = "NSGATE_GATHER"
@@ -69,6 +66,7 @@ func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 // job launches the workload once, all of its ranks, and judges what they have left.
 func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children,
 	started func()) (Run, error) {
+	const jobGrace = 15 * time.Second // how long a launcher may take to end its tasks on all hosts
 	t, name := p.schedule()[i], jobOf(i)
 	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
 		Ranks: p.Ranks, Step: p.Step, Warmup: p.Warmup}

@@ -23,8 +23,6 @@ func (p Plan) keepable() error {
 	return keepError(err)
 }
 
-const keptTemporary = ".session-*"
-
 // keepError says what cannot be done where profiles cannot be kept.
 func keepError(err error) error {
 	if err == nil {
@@ -36,6 +34,7 @@ func keepError(err error) error {
 
 // keep copies the raw report in dir to where the user wants it, whole or not at all.
 func (p Plan) keep(dir string) error {
+	const keptTemporary = ".session-*"
 	if p.KeepProfiles == "" {
 		return nil
 	}

@@ -33,12 +33,10 @@ const (
 	warnForeign = 1.   // CPUs
 )
 
-// busyGPU is the share of the time that a GPU-bound program keeps the GPU busy.
-const busyGPU = 0.9
-
 // hostBound reports whether the GPU waits for the host in the second half of some process, as warm-up is in the first,
 // or in all of one with a fragment.
 func hostBound(traces [][]model.Trace) bool {
+	const busyGPU = 0.9 // the share of the time that a GPU-bound program keeps the GPU busy
 	for _, ts := range traces {
 		for i := range ts {
 			if f := ts[i].Fragment; f != nil && float64(f.Busy) < busyGPU*float64(f.Span.End-f.Span.Start) {

@@ -21,9 +21,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
-// longestLine is the part of a line in bytes that is searched for outputs.
-const longestLine = 64 << 10
-
 // printed hands on a program's output and looks for outputs in it, line by line. None is missed where a long output is
 // not kept as a whole. A carriage return ends a line too, as in progress bars.
 type printed struct {
@@ -57,6 +54,7 @@ func (x *printed) look(patterns []string) {
 
 // Write never fails.
 func (x *printed) Write(p []byte) (int, error) {
+	const longestLine = 64 << 10 // the part of a line in bytes that is searched for outputs
 	n := len(p)
 	x.to.Write(p)
 	x.say(p)
@@ -132,9 +130,6 @@ func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 	return base, head
 }
 
-// mostResults bounds the files in which one run leaves its results.
-const mostResults = 1000
-
 // results are the files in which a run leaves what a harness measured.
 type results struct {
 	patterns []string
@@ -185,6 +180,7 @@ func (r *results) files() (names []string, err error) {
 
 // read reads what the run wrote. A file that it left as it was is of another run, and an error.
 func (r *results) read(ctx context.Context) (*model.Session, error) {
+	const mostResults = 1000 // bounds the files in which one run leaves its results
 	names, err := r.files()
 	stale := slices.IndexFunc(names, func(name string) bool {
 		old := r.before[name]

@@ -137,6 +137,7 @@ func (p Plan) way() way {
 }
 
 func (p Plan) withDefaults() Plan {
+	const profilerAlone = 30 * time.Second // how long a profiler may take to start, or to end, whatever it profiles
 	if p.Exe == "" {
 		p.Exe = p.Profiler.Tool().Name
 	}
@@ -151,9 +152,6 @@ func (p Plan) withDefaults() Plan {
 	p.StartLimit, p.FinishLimit = cmp.Or(p.StartLimit, start), cmp.Or(p.FinishLimit, finish)
 	return p
 }
-
-// profilerAlone is how long a profiler may take to start, or to end, whatever it profiles.
-const profilerAlone = 30 * time.Second
 
 // commands are the command lines of the profiler for a session in the private directory: see [profiler.Profiler].
 func (p Plan) commands(dir string) [][]string {

@@ -272,6 +272,7 @@ func alone(err error) error {
 // turns is [errTurns] where runs that started before their turn, and their traces, show that a run was not held before
 // it used the GPU.
 func turns(traces [][]model.Trace, runs []Run) error {
+	const clockError = 50 * time.Millisecond // by how much the clocks of the profiler and of the runner may differ
 	for i, r := range runs {
 		if r.Held == nil {
 			continue
@@ -289,6 +290,3 @@ func turns(traces [][]model.Trace, runs []Run) error {
 	}
 	return nil
 }
-
-// clockError is by how much the clocks of the profiler and of the runner may differ.
-const clockError = 50 * time.Millisecond

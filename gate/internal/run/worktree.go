@@ -271,17 +271,15 @@ func eachFile(dir string, do func(name string, entry fs.DirEntry) error) error {
 	})
 }
 
-// builtList is the list of the files of a base build, below its directory of git, as sha256sum -z writes it: a
-// hash, two spaces, a name and a NUL. Who builds the base writes it before code of the change runs.
-const builtList = "nsgate-built"
-
-const maxList = 64 << 20 // bytes
-
 // ErrNoList is the error for a base build without a list of its files.
 var ErrNoList = errors.New("has no list of its files")
 
 // Unchanged compares the files of a base build with the list in its directory of git. A link counts by its target.
 func Unchanged(dir, gitDir string) error {
+	// builtList is the list of the files of a base build, below its directory of git, as sha256sum -z writes it: a
+	// hash, two spaces, a name and a NUL. Who builds the base writes it before code of the change runs.
+	const builtList = "nsgate-built"
+	const maxList = 64 << 20 // bytes
 	list := filepath.Join(gitDir, builtList)
 	text, err := input.Read(list, maxList)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -124,9 +124,6 @@ func counts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }
 
-// mostCodeNotes is the number of kernels with other device code that a report names.
-const mostCodeNotes = 8
-
 // Notes names the kernels whose code differs, beside a measurement after how many do.
 func Notes(c *result.Code, baseline []model.Session, alone bool) []result.Remark {
 	if alone {
@@ -140,6 +137,7 @@ func Notes(c *result.Code, baseline []model.Session, alone bool) []result.Remark
 
 // notes names them: those that spill more or take more registers first, then new and removed ones.
 func notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
+	const mostCodeNotes = 8 // the number of kernels with other device code that a report names
 	launched := launches(c, baseline)
 	changed := slices.Clone(c.Changed)
 	measure.Sort(changed, func(a, b devicecode.Change) int {

@@ -78,11 +78,9 @@ type file struct {
 	size int
 }
 
-// mostSource bounds the bytes of a source file.
-const mostSource = 2 << 20
-
 // open is a source file of the repository, nil for another file.
 func (t *Tree) open(name string) *file {
+	const mostSource = 2 << 20 // bounds the bytes of a source file
 	if f, known := t.files[name]; known {
 		return f
 	}
@@ -244,9 +242,6 @@ func overlaps(h git.Hunk, f locate.Function) bool {
 	return h.First <= f.Last && f.First <= h.Last
 }
 
-// mostSpans is the number of changed places that a sentence names.
-const mostSpans = 4
-
 // texts are changed lines by file and function, those in functions first: "app.cu:41–47, 50, in saxpy".
 func texts(spans []span) (out []string) {
 	order := func(s span) int { return min(len(s.function), 1) }
@@ -270,6 +265,7 @@ func texts(spans []span) (out []string) {
 
 // few cuts a list to the first places.
 func few(list []string) []string {
+	const mostSpans = 4 // the number of changed places that a sentence names
 	if more := len(list) - mostSpans; more > 0 {
 		return append(list[:mostSpans], measure.Count(more, "more place"))
 	}

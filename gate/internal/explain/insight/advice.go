@@ -273,11 +273,10 @@ func (f *Failure) find(m measure.Metric) *result.Finding {
 	})
 }
 
-// The copies of scalars: at most so many bytes each, at least so many more of them a step.
-const scalarBytes, scalarCopies = 64, 5
-
 // scalar reports whether copies of a few bytes are made more often.
 func scalar(kind string) func(*Failure) bool {
+	// The copies of scalars: at most so many bytes each, at least so many more of them a step.
+	const scalarBytes, scalarCopies = 64, 5
 	return func(f *Failure) bool {
 		if !copied(kind)(f) {
 			return false

@@ -178,11 +178,9 @@ func uncovered(base, head *recorded.Index) (out []result.Remark) {
 	return out
 }
 
-// noDirection is why rows of an unknown unit are not judged without a rule.
-const noDirection = "unknown unit"
-
 // omitted names numbers of files and outputs of both sides that nothing judges, and rows that only some runs have.
 func omitted(d *decide.Decision, x *result.Report) {
+	const noDirection = "unknown unit"                                         // without a rule
 	judged, directed := map[measure.Subject]bool{}, map[measure.Subject]bool{} // by a rule
 	for i := range d.Findings {
 		f := &d.Findings[i]

@@ -84,11 +84,10 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 	return out
 }
 
-const mostOverview = 20
-
 // overview gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and
 // outputs, then the kernels with the most time on either side.
 func overview(d *decide.Decision, x *result.Report) {
+	const mostOverview = 20
 	if d.Verdict != result.NoVerdict {
 		return
 	}

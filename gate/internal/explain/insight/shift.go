@@ -13,9 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// commonPart is the part of the kernels that a common shift has to move between sessions: a third of them, nearly.
-const commonPart = 0.3
-
 // shifts names changes that findings share, and work that moved between them.
 func shifts(d *decide.Decision, x *result.Report) {
 	t := d.Matching
@@ -29,6 +26,8 @@ func shifts(d *decide.Decision, x *result.Report) {
 // ("same" hosts) must move as a whole, because there code is the likelier cause. time is the metric of kernels, hosts
 // that of [reason.CommonShift].
 func commonShift(findings []result.Finding, time measure.Metric, hosts string) []result.Remark {
+	// commonPart is the part of the kernels that a common shift has to move between sessions: a third of them, nearly.
+	const commonPart = 0.3
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {

@@ -111,13 +111,12 @@ func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Ori
 	return found
 }
 
-// leastShare is the least share of all calls of a named place: the launches of an elementwise kernel of PyTorch come
-// from many lines, and a line with 5 % of them is not the cause. Of new kernels each line is, and those of a backward
-// pass have none.
-const leastShare, leastNew = 1. / 3, 0.1
-
 // most is the place of most calls within a range, "" for the whole run, and whether there is any call.
 func (t Target) most(traces []model.Trace, s Sources, within string) (best *result.Origin, called bool) {
+	// leastShare is the least share of all calls of a named place: the launches of an elementwise kernel of PyTorch
+	// come from many lines, and a line with 5 % of them is not the cause. Of new kernels each line is, and those of a
+	// backward pass have none.
+	const leastShare, leastNew = 1. / 3, 0.1
 	weights := map[result.Origin]float64{}
 	all := 0.0
 	for i := range traces {

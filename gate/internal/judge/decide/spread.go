@@ -135,11 +135,10 @@ func (t comparison) telling(members []*estimate) []*estimate {
 	})
 }
 
-// levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
-const levelReach = 3
-
 // bimodal is the part of the estimates whose levels lie far enough apart to explain a change of this size.
 func (p pool) bimodal(size float64) float64 {
+	// levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
+	const levelReach = 3
 	far := measure.HowMany(p.gaps, func(gap float64) bool { return gap*levelReach >= size })
 	return float64(far) / float64(len(p.changes))
 }

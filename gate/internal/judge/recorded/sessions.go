@@ -12,10 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Two runs that agree to the last digit count as one where they have so many kernel times, or so many digits behind
-// the second one of times and rates in benchmark files: fewer may agree by chance.
-const fewestTimes, fewestDigits = 5, 8
-
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
 	return measure.HowMany(s.Runs[:s.Profiled()], func(r model.Run) bool { return !r.Steady && s.Warmup == "auto" })
@@ -46,6 +42,9 @@ var seed = maphash.MakeSeed()
 // Fingerprints are hashes of all that each run measured. A run that may agree with another by chance has none: it has
 // fewer than five kernel times, and its rows have few digits and no time of their measurement.
 func Fingerprints(s *model.Session) []uint64 {
+	// Two runs that agree to the last digit count as one where they have so many kernel times, or so many digits behind
+	// the second one of times and rates in benchmark files: fewer may agree by chance.
+	const fewestTimes, fewestDigits = 5, 8
 	type sample struct {
 		of    uint64 // subject and metric
 		value float64

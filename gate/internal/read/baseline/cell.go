@@ -122,10 +122,9 @@ func parseNumber(s string) (float64, error) {
 	return f, nil
 }
 
-// maxTick is the coarsest timer of a GPU to believe, in ns: changes below the tick are no findings.
-const maxTick = 2000
-
 func parseTick(s string) (float64, error) {
+	// maxTick is the coarsest timer of a GPU to believe, in ns: changes below the tick are no findings.
+	const maxTick = 2000
 	f, err := parseNumber(s)
 	if err == nil && f > maxTick {
 		err = fmt.Errorf("%q is no resolution of a GPU's timer: at most %d ns", s, maxTick)

@@ -154,9 +154,6 @@ func (e *Entry) head() (out []row) {
 	return out
 }
 
-// maxRuns bounds what a cell may claim.
-const maxRuns = 100_000
-
 // maxStart is the latest start of a run in s after that of its session.
 const maxStart = 1e6
 
@@ -180,6 +177,7 @@ func parseBoard(s string) (string, error) {
 }
 
 func (e *Entry) readRuns(c *cells, said map[string]placed) {
+	const maxRuns = 100_000 // bounds what a cell may claim
 	n := parse(c, "runs", said["runs"].Value, parseCount)
 	if n < 1 || n > maxRuns {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)

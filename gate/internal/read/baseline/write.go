@@ -254,11 +254,9 @@ func (e *Entry) body() (out []row) {
 	return out
 }
 
-// maxID is the length in bytes above which an id is cut.
-const maxID = 80
-
 // shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is too long to be read.
 func shorten(s measure.Subject) string {
+	const maxID = 80 // the length in bytes above which an id is cut
 	id := s.Name
 	if s.Scope == measure.ScopeKernel {
 		id = s.ID()

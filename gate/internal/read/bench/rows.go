@@ -155,11 +155,9 @@ func (r *reading) fact(x row) {
 	}
 }
 
-// mostLoads is the number of loads of a file up to which it is read.
-const mostLoads = 1_000
-
 // begin makes a load the one of the rows that follow: a new one, or for a row the one with the same settings.
 func (r *reading) begin(settings map[string]any, isNew bool) {
+	const mostLoads = 1_000 // the number of loads of a file up to which it is read
 	of := model.Settings{}
 	for name, v := range settings {
 		set(of, normal(name), v)

@@ -25,9 +25,6 @@ const (
 	valueUint64                                               = 5
 )
 
-// resultLimit is the largest result that is read, in bytes. One of --set full with its sources has a few MB.
-const resultLimit = 256 << 20
-
 // ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its
 // metrics. Values stand there in base units and in full. Its place in messages is the number of the launch.
 func ReadReport(report string, raw ...string) (*counters.Profile, error) {
@@ -70,6 +67,8 @@ func (x *results) fail(format string, args ...any) error {
 
 // block reads the payload of a block: sources, results and results of ranges, each behind its length.
 func (x *results) block(header message, end int64) error {
+	// resultLimit is the largest result that is read, in bytes. One of --set full with its sources has a few MB.
+	const resultLimit = 256 << 20
 	sources, _ := header.number(headerSources)
 	count, _ := header.number(headerResults)
 	if ranges, _ := header.number(headerRanges); ranges > 0 {
@@ -159,6 +158,7 @@ func (x *results) result(m message) error {
 
 // metric reads a metric of a launch and gives its error, "" for none.
 func (x *results) metric(l *launch, m message) string {
+	const deviceID = "launch__device_id"
 	id, ok := m.number(metricName)
 	if !ok || id >= uint64(len(x.strings)) {
 		return "a metric without a name"
@@ -186,8 +186,6 @@ func (x *results) metric(l *launch, m message) string {
 	x.found, x.values = append(x.found, name), append(x.values, v)
 	return ""
 }
-
-const deviceID = "launch__device_id"
 
 // valueOf reads the value of a metric. A metric that the GPU lacks has no value.
 func valueOf(m message) (v value, ok bool) {

@@ -132,11 +132,9 @@ func (r *reader) groupOf(g group) string {
 	return measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
 }
 
-// messageBytes is the key of a message's size in the payloads of NCCL's NVTX ranges.
-const messageBytes = "Message size [bytes]"
-
 // message reads a payload in JSON, whose numbers may be text. Any other payload gives the zero message.
 func message(payload string) model.Message {
+	const messageBytes = "Message size [bytes]" // the key of a message's size in the payloads of NCCL's NVTX ranges
 	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, "ommunicator ID") {
 		return model.Message{}
 	}

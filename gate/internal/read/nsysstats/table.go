@@ -155,12 +155,11 @@ func someNumber(line string) bool {
 	})
 }
 
-// coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
-const coarsest = 1000
-
 // each reads the rows of a table one by one. Names whose quotes are not doubled, as nsys writes them, are read as they
 // are.
 func (t *table) each(do func() error) (err error) {
+	// coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
+	const coarsest = 1000
 	t.digest.SetSeed(seed)
 	r := csv.NewReader(t)
 	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, t.width

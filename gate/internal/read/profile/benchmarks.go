@@ -17,9 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
 )
 
-// mostFiles bounds the files and directories of one run that are looked at.
-const mostFiles = 10_000
-
 // Benchmarks reads a file that a harness wrote in one process, or the rows that a filter gives of any file, nil for a
 // report of nsgate. Others are refused.
 func Benchmarks(file, rows string) (*model.Session, error) {
@@ -43,6 +40,7 @@ func Benchmarks(file, rows string) (*model.Session, error) {
 // benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files
 // below it are of its process. Links are not followed.
 func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
+	const mostFiles = 10_000 // bounds the files and directories of one run that are looked at
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -62,11 +62,9 @@ func Compiled(log io.Reader, own func(string) string) (all []model.Operation, er
 	return all[:min(len(all), model.MostOperations)], err
 }
 
-// mostName is the most bytes of a name of a file or function.
-const mostName = 1024
-
 // innermost is the innermost frame of a stack in the repository.
 func innermost(stack string, own func(string) string) (x model.Operation, known bool) {
+	const mostName = 1024 // the most bytes of a name of a file or function
 	for _, frame := range frameOfPython().FindAllStringSubmatch(stack, -1) {
 		line, _ := strconv.Atoi(frame[2])
 		if file := own(frame[1]); file != "" && line > 0 && len(file)+len(frame[3]) <= mostName {

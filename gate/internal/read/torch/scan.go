@@ -153,9 +153,6 @@ var (
 	escape = input.Pattern(`^\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])`)
 )
 
-// mostOdd is the most bytes of such a word or escape.
-const mostOdd = 10
-
 // telling are the bytes to look at, outside of strings and within.
 var telling = func() (bytes [2][256]bool) {
 	for _, c := range `"nNiI-` {
@@ -172,6 +169,7 @@ var telling = func() (bytes [2][256]bool) {
 // length. In place of numbers, nan, inf and N/A become an empty string, never zero. In strings, control characters
 // become blanks, and backslashes that begin no escape become slashes.
 func (s *scanner) mend() error {
+	const mostOdd = 10 // the most bytes of such a word, and of an escape
 	s.in.Discard(s.taken)
 	_, cut := s.in.Peek(mostOdd + 1)
 	b, err := s.in.Peek(max(1, s.in.Buffered()))

@@ -18,9 +18,6 @@ import (
 // TableMode is the model.Environment.Mode of a session that comes from a table.
 const TableMode = "key_averages"
 
-// mostTable is the most bytes that the rows of a table may have.
-const mostTable = 64 << 20
-
 var (
 	gap    = input.Pattern(`\s{2,}`)
 	device = input.Pattern(`  Self ([A-Z][A-Za-z0-9_]*)  `)
@@ -142,6 +139,7 @@ func (t *printed) check(header string) error {
 func (t *printed) place() string { return fmt.Sprintf("%s:%d", t.src, t.line) }
 
 func (t *printed) read(line string, number int) error {
+	const mostTable = 64 << 20 // the most bytes that the rows of a table may have
 	refuse := func(kind model.Kind, format string, args ...any) error {
 		return model.Refuse(kind, printAgain, "%s:%d: %s", t.src, number, fmt.Sprintf(format, args...))
 	}

@@ -41,6 +41,7 @@ func Read(ctx context.Context, r io.Reader, name string) (*model.Trace, *model.S
 // readWithin is [Read] of at most so many bytes.
 func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trace *model.Trace,
 	summary *model.Session, err error) {
+	const peekSize = 4 << 10
 	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
@@ -77,8 +78,6 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trac
 	}
 	return trace, summary, err
 }
-
-const peekSize = 4 << 10
 
 // Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or
 // like a table of key_averages. What is compressed with gzip is looked into. Other JSON, Chrome traces of other

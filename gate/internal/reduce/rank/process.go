@@ -72,9 +72,6 @@ func (o Options) Run(command []string) (code int, err error) {
 	return code, err
 }
 
-// signalGrace is how much later than the program this process may get a signal.
-const signalGrace = 200 * time.Millisecond
-
 // rank is one process of a job while it runs.
 type rank struct {
 	Options
@@ -182,6 +179,7 @@ func (r *rank) attend(done <-chan struct{}, limit time.Duration, pass func(sysca
 // overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a
 // task.
 func (r *rank) overtaken() {
+	const signalGrace = 200 * time.Millisecond // how much later than the program this process may get a signal
 	if !r.status.Failed() || r.status.Told {
 		return
 	}
@@ -235,14 +233,13 @@ func outcome(s *os.ProcessState) ending {
 	return x
 }
 
-// leftGrace is how long processes that the program has left behind may take to end by themselves: the profiler waits
-// for them.
-const leftGrace = 500 * time.Millisecond
-
 // Program is the hidden mode of this binary that a profiler starts in front of a rank's program. It takes the program,
 // and the rank's own standard streams, from the rank that waits in the private directory, and passes that rank's
 // signals on.
 func Program(private string) int {
+	// leftGrace is how long processes that the program has left behind may take to end by themselves: the profiler
+	// waits for them.
+	const leftGrace = 500 * time.Millisecond
 	runtime.LockOSThread() // the program dies with the thread that started it
 	conn, err := proc.Knock(private)
 	if err != nil {

@@ -19,9 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// mostRows is the largest size of the rows of a fragment, and of their values, in bytes.
-const mostRows = 64 << 20
-
 // Fragment reduces a rank to a fragment of its session, in place of its launches. o.Step is the range that the workload
 // repeats, "" to look for it. Without steps, and with captures, samples of the GPU or call stacks, there is no
 // fragment.
@@ -134,6 +131,7 @@ func pack(list any) ([]byte, error) {
 
 // unpack reads a list that [pack] wrote, from bytes that may be anything.
 func unpack(packed []byte, list any) error {
+	const mostRows = 64 << 20 // the largest size of the rows of a fragment, and of their values, in bytes
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return err

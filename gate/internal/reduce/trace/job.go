@@ -25,9 +25,6 @@ func (j job) number(i int) int {
 	return i
 }
 
-// together is the least common part of the shorter of two concurrent processes that makes them ranks of one job.
-const together = 0.5
-
 // jobs puts the ranks of one job together: those whose traces name the same job, or else the processes of one file that
 // ran at the same time, on one device or several. Processes that took turns are runs of their own.
 func jobs(cuts []*cut) ([]job, error) {
@@ -53,6 +50,8 @@ func jobs(cuts []*cut) ([]job, error) {
 
 // concurrent reports whether a process is a further rank of a job.
 func concurrent(ranks []*cut, c *cut) bool {
+	// together is the least common part of the shorter of two concurrent processes that makes them ranks of one job.
+	const together = 0.5
 	return !slices.ContainsFunc(ranks, func(r *cut) bool {
 		a, b := r.seen.Span, c.seen.Span
 		both := min(a.End, b.End) - max(a.Start, b.Start)
@@ -144,12 +143,11 @@ func (j job) devices() int {
 	return max(most, min(all, len(j.ranks)))
 }
 
-// An auxiliary process, such as one that asks for the properties of a device, launches a few kernels: at most these
-// parts of the kernel time and launches of the largest process in its file.
-const auxiliaryTime, auxiliaryLaunches = 0.02, 0.1
-
 // apart takes the auxiliary processes from its runs and ranks.
 func apart(cuts []*cut) (runs, auxiliary []*cut) {
+	// An auxiliary process, such as one that asks for the properties of a device, launches a few kernels: at most these
+	// parts of the kernel time and launches of the largest process in its file.
+	const auxiliaryTime, auxiliaryLaunches = 0.02, 0.1
 	type launched struct {
 		busy     int64
 		launches int
@@ -217,6 +215,7 @@ var ofRank = map[string]measure.Metric{
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are
 // apart.
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
+	const mergedRanks = 64 // the number of ranks whose samples are held at once
 	j.reduceAuxiliary(run, t)
 	if len(j.ranks) == 1 {
 		c := j.first()
@@ -253,9 +252,6 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	j.merge(run, &ranks, t)
 	return info, nil
 }
-
-// mergedRanks is the number of ranks whose samples are held at once.
-const mergedRanks = 64
 
 // addRank adds the samples of a rank.
 func (t *table) addRank(i int, of *table) {

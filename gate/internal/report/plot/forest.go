@@ -24,10 +24,9 @@ func (f Forest) at(change float64) float64 {
 	return 0.5 + 0.47*math.Min(math.Max(x, -1), 1) // a dot has room at the ends
 }
 
-const forestHeight = 20
-
 // Row draws a change in the class of its outcome; limit is NaN for none.
 func (f Forest) Row(class string, change, low, high, limit float64) SVG {
+	const forestHeight = 20
 	s := begin("forest", forestHeight, "", "")
 	const mid = forestHeight / 2.0
 	if limit > 0 && !math.IsInf(limit, 0) {

@@ -202,9 +202,6 @@ func (v *Story) idle(step *Row, program []Row) []Cause {
 	return []Cause{{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}}
 }
 
-// explains is the least share of a change of the whole program that causes have to add up to in order to explain it.
-const explains = 1.0 / 3
-
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an
 // increased count goes to the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []Cause, program []Row) []Cause {
@@ -239,6 +236,9 @@ func foldProgram(list []Cause, program []Row) []Cause {
 // explainedBy reports whether causes explain a comparison of the whole program: an output only where it is of speed and
 // the program is slower, and no bound that was broken before.
 func explainedBy(list []Cause, program []Row) func(Row) bool {
+	// explains is the least share of a change of the whole program that causes have to add up to in order to explain
+	// it.
+	const explains = 1.0 / 3
 	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
 	step := Group(program).of(measure.StepTime.Name)
 	slower := step != nil || Group(program).of(measure.GPUTime.Name) != nil

@@ -42,11 +42,10 @@ func Overview(v *Story) *Table {
 	return t
 }
 
-// unjudgedMost is the share of a run without a limit above which the first lines of a report name it.
-const unjudgedMost = 0.1
-
 // Unjudged prints the part of a run that no limit covers, "" for a small one.
 func (v *Story) Unjudged() string {
+	// unjudgedMost is the share of a run without a limit above which the first lines of a report name it.
+	const unjudgedMost = 0.1
 	if u := v.Report.Unjudged; u != nil && (u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
 		return unjudged(u)
 	}

@@ -114,11 +114,10 @@ func tell(rows []Row) {
 	}
 }
 
-// unlike is the most that the times of parts differ from their sum, as both are averages over runs.
-const unlike = 0.02
-
 // addUp gives parts the times that add up to those of their sum. Parts that only some runs have do not.
 func (r *Row) addUp() {
+	// unlike is the most that the times of parts differ from their sum, as both are averages over runs.
+	const unlike = 0.02
 	var sums [2]result.Number
 	for _, x := range r.Parts {
 		sums[0], sums[1] = sums[0]+x.F.Base.Or(0), sums[1]+x.F.Head.Or(0)

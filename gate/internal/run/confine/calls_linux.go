@@ -46,9 +46,6 @@ const (
 	deny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 )
 
-// Offsets in struct seccomp_data of seccomp(2), and of the lower half of an argument.
-const numberAt, archAt = 0, 4
-
 func argumentAt(i uint32) uint32 { return 16 + 8*i }
 
 func load(offset uint32) unix.SockFilter {
@@ -64,6 +61,8 @@ func where(test uint16, k uint32, skip int) unix.SockFilter {
 
 // filter is the program of seccomp(2) for this process.
 func filter() []unix.SockFilter {
+	// Offsets in struct seccomp_data of seccomp(2), and of the lower half of an argument.
+	const numberAt, archAt = 0, 4
 	out := []unix.SockFilter{load(archAt), {Code: unix.BPF_JMP | unix.BPF_K | unix.BPF_JEQ, K: auditArch, Jt: 1},
 		result(unix.SECCOMP_RET_KILL_PROCESS), load(numberAt)}
 	on := func(call uint32, then ...unix.SockFilter) {

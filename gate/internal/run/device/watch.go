@@ -63,9 +63,6 @@ func (w *Watcher) First() (g GPU, err error) {
 // Warnings are the doubts so far.
 func (w *Watcher) Warnings() []string { return w.warnings }
 
-// The GPU is busy where utilisation stays above busyPercent; right after a session the last one still shows.
-const busyPercent = 10
-
 // looks is how often a busy GPU is looked at.
 const looks = 12
 
@@ -93,6 +90,8 @@ func (r *rest) covers(gpus []GPU) bool {
 // settle waits until the visible GPUs have been idle twice in a row, the end of the session before this one included,
 // and returns the busy one otherwise. now is their latest state.
 func (w *Watcher) settle(ctx context.Context, now sample) (*GPU, error) {
+	// The GPU is busy where utilisation stays above busyPercent; right after a session the last one still shows.
+	const busyPercent = 10
 	idle := 0
 	if rested.Load().covers(now.gpus) {
 		idle = 1

@@ -233,11 +233,9 @@ func (h Host) allowed() func(cpu int) bool {
 	}
 }
 
-// tick is the unit of /proc/stat.
-const tick = 10 * time.Millisecond
-
 // Count reads the counters.
 func (h Host) Count() Counters {
+	const tick = 10 * time.Millisecond // the unit of /proc/stat
 	c := Counters{at: proc.Monotonic(), own: proc.CPUTime(), periods: make(map[string][2]int64)}
 	var of, all [8]time.Duration // user, nice, system, idle, iowait, irq, softirq, steal
 	allowed, some := h.allowed(), false
@@ -281,14 +279,10 @@ func (h Host) Count() Counters {
 	return c
 }
 
-// shortest is the shortest time for measuring the load of a host.
-const shortest = 200 * time.Millisecond
-
-// full is the used part of all CPU time on a host without a free CPU.
-const full = 0.97
-
 // Since is the load of the host between two moments.
 func (c Counters) Since(before Counters) model.HostLoad {
+	const shortest = 200 * time.Millisecond // the shortest time for measuring the load of a host
+	const full = 0.97                       // the used part of all CPU time on a host without a free CPU
 	var l model.HostLoad
 	for dir, n := range c.periods {
 		was := before.periods[dir]

@@ -91,6 +91,8 @@ func (Ncu) Command(exe string, p profiler.Selection, file string, workload []str
 
 // Read reads the raw page that ncu wrote.
 func (Ncu) Read(file string, s profiler.Selection) (*counters.Profile, error) {
+	// maxLog bounds what is read of a program that was ended: three launches are well below 1 MB.
+	const maxLog = 64 << 20
 	log, err := input.Open(file)
 	if err != nil {
 		return nil, err
@@ -105,9 +107,6 @@ func (Ncu) Read(file string, s profiler.Selection) (*counters.Profile, error) {
 	}
 	return ncu.Read(bytes.NewReader(ending().ReplaceAll(text, nil)), "the output of ncu", s.Metrics...)
 }
-
-// maxLog bounds what is read of a program that was ended: three launches are well below 1 MB.
-const maxLog = 64 << 20
 
 // ending matches what ncu says of a program that was ended.
 var ending = input.Pattern(`(?m)^==(?:PROF== (?:Received signal|Trying to shutdown)|` +

@@ -18,11 +18,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
-// guide is NVIDIA's own page on the installation, which knows every system and version.
-const guide = "https://docs.nvidia.com/nsight-systems/InstallationGuide"
-
 // Examine looks for nsys, and asks it whether it can sample the metrics of the GPUs.
 func (n Nsys) Examine(ctx context.Context, exe string) (seen doctor.Observations) {
+	const guide = "https://docs.nvidia.com/nsight-systems/InstallationGuide"
+	// least is the first version of nsys that has every option of a recording. Versions begin with their year.
+	const least = "2021.5"
 	name := n.Tool().Name
 	version, err := askVersion(ctx, cmp.Or(exe, name))
 	there := elsewhere(host.Own)
@@ -47,9 +47,6 @@ func (n Nsys) Examine(ctx context.Context, exe string) (seen doctor.Observations
 	examineMetrics(ctx, cmp.Or(exe, name), &seen)
 	return seen
 }
-
-// least is the first version of nsys that has every option of a recording. Versions begin with their year.
-const least = "2021.5"
 
 // examineMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM,
 // holds them.

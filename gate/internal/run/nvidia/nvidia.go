@@ -88,8 +88,6 @@ func parseGPUs(text []byte) ([]device.GPU, error) {
 	return out, nil
 }
 
-const processFields = "pid,gpu_uuid,process_name"
-
 func parseProcesses(text []byte) ([]device.Process, error) {
 	rows, err := parseCSV(text, 3)
 	if err != nil {
@@ -198,6 +196,7 @@ func (none) Is(target error) bool { return target == device.ErrNone }
 
 // Processes are those that compute on the GPUs now.
 func (s *SMI) Processes(ctx context.Context) ([]device.Process, error) {
+	const processFields = "pid,gpu_uuid,process_name"
 	out, err := s.query(ctx, "--query-compute-apps="+processFields, asCSV)
 	if err != nil {
 		return nil, err
