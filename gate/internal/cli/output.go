@@ -19,7 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
-	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
@@ -175,7 +174,10 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	if x.saved {
 		options.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 	}
-	options.Locate, options.Source = locate(e), sourceHost(e)
+	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
+		options.Locate = code.Definitions(input.Tree(top))
+	}
+	options.Source = sourceHost(e)
 	printed, stored := j.Shown(nil), j.Shown(e.elided().Replace)
 	if e.Out.Columns() > 0 && x.calls != nil {
 		printed.Append(result.Addition{Calls: x.calls})
@@ -350,14 +352,6 @@ func (v *reported) patchOf(e *env, r *result.Report, root, home string, again *t
 		all.WriteString(patch)
 	}
 	return all.String(), nil
-}
-
-// locate finds the definition of a finding's kernel, relative to the CI host's workspace or the directory of .git.
-func locate(e *env) story.Locator {
-	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
-		return code.Definitions(input.Tree(top))
-	}
-	return nil
 }
 
 // sourceHost is where the CI host shows the repository, or else where its remote lies.

@@ -62,11 +62,6 @@ func bothPages(value string) (pages [2]string, err error) {
 	return [2]string{base, head}, nil
 }
 
-// secretArg reports whether a further argument of the profiler may set variables (--env-var).
-func secretArg(flag, value string) bool {
-	return flag == argFlag && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))
-}
-
 // checkCounts refuses a selection of launches that cannot be counted.
 func (v *launches) checkCounts() error {
 	f := &v.counts

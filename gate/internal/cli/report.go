@@ -95,8 +95,10 @@ func (v *reportOptions) resume(e *env, r *result.Report, saved bool) {
 func (v *reportOptions) again(e *env, r *result.Report, share float64, file string) (*result.Report, error) {
 	var all []*result.Report
 	var refused error
+	given := slices.DeleteFunc(strings.Fields(policyNames), func(name string) bool { return !v.fs.Changed(name) })
+	limits := "--" + strings.Join(given, " … --") + " …"
 	for _, w := range r.Each() {
-		if err := unjudged(w, file, v.limits()); err != nil {
+		if err := unjudged(w, file, limits); err != nil {
 			if w.Verdict != result.NoVerdict || w.Undecided {
 				return nil, err
 			}
@@ -141,12 +143,6 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		Notes: r.Notes})
 	showWays(several)
 	return several, nil
-}
-
-// limits are the flags of limits that the call gives, as in "--alpha …".
-func (v *reportOptions) limits() string {
-	given := slices.DeleteFunc(strings.Fields(policyNames), func(name string) bool { return !v.fs.Changed(name) })
-	return "--" + strings.Join(given, " … --") + " …"
 }
 
 // unjudged refuses to judge a saved report again, by the limits that flags give, that lacks what it was judged by.

@@ -109,7 +109,8 @@ func (e *env) carries(command []string) bool {
 
 // secretive reports whether a flag's value may hold secrets: command lines, and variables that the profiler sets.
 func secretive(flag, value string) bool {
-	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
+	return flag == "base-cmd" || flag == "build" ||
+		flag == argFlag && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))
 }
 
 // lone matches one run a side, too few for two builds.

@@ -49,7 +49,9 @@ func bisection(b *history.Bisection) story.Top {
 		return story.Verdict("NOT CONFIRMED", story.Doubtful,
 			commitLine(b.Culprits[0].Commits[0])+": beside the commit before it nothing is seen of the change")
 	case len(b.Culprits) > 1:
-		return story.Verdict("FOUND", story.Bad, shared(b.Culprits))
+		several := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 })
+		return story.Verdict("FOUND", story.Bad,
+			story.Count(len(b.Culprits), result.Either(several, "change", "commit"))+" share it")
 	case one:
 		return story.Verdict("FOUND", story.Bad, commitLine(b.Culprits[0].Commits[0]))
 	}
@@ -79,12 +81,6 @@ func nearest(b *history.Bisection) story.Lines {
 		text += fmt.Sprintf(", within its limit of %s: a lower one follows it", story.Percent(f.Limit))
 	}
 	return story.Lines{List: append(list, story.Paragraph(0, story.Plain.Of(text)))}
-}
-
-func shared(culprits []history.Culprit) string {
-	// some are not narrowed to one commit
-	several := slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 })
-	return story.Count(len(culprits), result.Either(several, "change", "commit")) + " share it"
 }
 
 func commitLine(c history.Commit) string {

@@ -241,10 +241,9 @@ func (c *counters) node() g.Node {
 		return nil
 	}
 	why := g.Group{h.Class("cause"), h.H4(g.Text("Why")), h.P(g.Text(story.Bound(c.Summary))),
-		paragraph("in", c.Limits)}
-	for _, x := range c.Guides {
-		why = append(why, h.P(h.Class("in"), h.A(href(x.Link), h.Rel("noreferrer"), g.Text(x.Title))))
-	}
+		paragraph("in", c.Limits), g.Map(c.Guides, func(x result.Guide) g.Node {
+			return h.P(h.Class("in"), h.A(href(x.Link), h.Rel("noreferrer"), g.Text(x.Title)))
+		})}
 	if c.Table == nil {
 		return h.Div(why)
 	}

@@ -26,7 +26,8 @@ func sarif(v *story.Story) (string, error) {
 	const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
 	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
 	rules, results, seen := []object{}, []object{}, map[string]bool{}
-	message := func(s string) object { return object{"text", sarifText(s)} }
+	unlinked := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
+	message := func(s string) object { return object{"text", unlinked.Replace(s)} }
 	for _, i := range v.Remarks() {
 		if !seen[i.Check] {
 			seen[i.Check] = true
@@ -66,11 +67,6 @@ func about(x story.Remark) (short, help string) {
 	return "The gate judges this metric: " + metric + ".",
 		"The " + metric +
 			" got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."
-}
-
-// sarifText escapes brackets, which would become a link.
-func sarifText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(s)
 }
 
 // codeQuality writes remarks with the six fields that GitLab reads of a Code Climate issue, as its parser stops at one

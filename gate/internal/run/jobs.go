@@ -89,7 +89,12 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		sp.Base.Command = p.Base.launched(p.Self, dir, name)
 	}
 	sp.Env[gatherVariable], sp.Env[jobVariable], sp.Env[proc.MarkName] = &dir, &name, &private.Path
-	r := sp.run(ctx, t, children, func(Run) { started() })
+	x := sp.start(t)
+	if x.r.Error == "" {
+		started()
+		sp.wait(ctx, x, children) // and leaves no process behind
+	}
+	r := x.r
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}

@@ -215,17 +215,12 @@ func (x *processes) limit() time.Duration {
 			return x.Timeout + x.FinishLimit
 		}
 	case between:
-		return x.FinishLimit + x.startLimit()
+		if runs := x.journal.runs; len(runs) > 0 && runs[0].Together > 1 { // a run goes on that started before its turn
+			return x.FinishLimit + runs[0].startLimit()
+		}
+		return x.FinishLimit
 	case finishing:
 		return x.FinishLimit
-	}
-	return 0
-}
-
-// startLimit is how long a run that starts before its turn may take until it goes on.
-func (x *processes) startLimit() time.Duration {
-	if runs := x.journal.runs; len(runs) > 0 && runs[0].Together > 1 {
-		return runs[0].startLimit()
 	}
 	return 0
 }

@@ -325,13 +325,16 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	if x.r.Held == nil {
 		goes = x.begun
 	}
-	r := &x.r
+	r, served := &x.r, (<-chan struct{})(nil)
+	if x.server != nil {
+		served = x.server.done
+	}
 	select {
 	case <-x.done:
 	case <-timeout:
 		r.TimedOut = true
 	case <-ctx.Done():
-	case <-x.server.ended():
+	case <-served:
 		proc.Ended(x.done, runGrace) // its client has all answers
 	}
 	x.stop()
@@ -377,14 +380,4 @@ func (x *started) readResults(ctx context.Context) {
 		}
 		r.Harness, r.Results, r.Load, r.LeftOut = session.Tool, session.Series, session.Mode, session.LeftOut
 	}
-}
-
-// run runs the head or the base once and leaves none of its processes behind.
-func (s spec) run(ctx context.Context, t slot, children proc.Children, begun func(Run)) Run {
-	x := s.start(t)
-	if x.r.Error == "" {
-		begun(x.r)
-		s.wait(ctx, x, children)
-	}
-	return x.r
 }

@@ -188,14 +188,6 @@ func (x *server) fail(f fault, detail string) {
 	}
 }
 
-// ended is closed once the server has ended, nil of none.
-func (x *server) ended() <-chan struct{} {
-	if x == nil {
-		return nil
-	}
-	return x.done
-}
-
 // status says how the server ended.
 func (x *server) status() string {
 	if code, signal := proc.Status(x.cmd.ProcessState); signal != "" {

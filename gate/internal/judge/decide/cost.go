@@ -23,15 +23,10 @@ func (t comparison) costShare(p pair) float64 {
 	return math.Min(1, measure.Most([]*recorded.Index{t.Base, t.Head}, func(side *recorded.Index) float64 {
 		of := side.Typical(measure.Workload, measure.StepTime.Name)
 		if !(of > 0) {
-			of = side.Whole + copies(side)
+			of = side.Whole + side.TypicalSum(side.Subjects(), measure.CopyTime.Name) // with copies and memsets
 		}
 		return side.Typical(p.Subject, p.Metric.Name) / of
 	}))
-}
-
-// copies is the time of all copies and memsets of a typical run.
-func copies(side *recorded.Index) float64 {
-	return side.TypicalSum(side.Subjects(), measure.CopyTime.Name)
 }
 
 // exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what
