@@ -233,13 +233,11 @@ func (s *summarizer) patterns(line result.Number) []seen {
 	for _, p := range Patterns {
 		begin := len(out)
 		find := func(r result.Remark) *seen {
-			for i := begin; i < len(out); i++ {
-				if sameThing(out[i].remark, r) {
-					return &out[i]
-				}
+			i := slices.IndexFunc(out[begin:], func(p seen) bool { return sameThing(p.remark, r) })
+			if i < 0 {
+				i, out = len(out)-begin, append(out, seen{remark: r, of: runs})
 			}
-			out = append(out, seen{remark: r, of: runs})
-			return &out[len(out)-1]
+			return &out[begin+i]
 		}
 		for _, r := range p.find(typical, line) {
 			find(r).typical = true

@@ -272,14 +272,10 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 // unmatchedCollectives says that some collectives of the head keep their waiting.
 func unmatchedCollectives(s *recorded.Index) []result.Remark {
 	n := s.Typical(measure.Workload, measure.UnmatchedCollectives.Name)
-	all := 0.0
-	for _, k := range s.Subjects() {
-		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel &&
-			attribution.Communicates(k.Name) && v > 0 {
-			all += v
-		}
-	}
-	return result.SayIf(n > 0, Unmatched{result.Number(n), result.Number(all)})
+	collective := func(k measure.Subject) bool { return attribution.Communicates(k.Name) }
+	all := sumOf(recorded.Kernels(s.Subjects()), collective,
+		func(k measure.Subject) result.Number { return result.Number(s.Typical(k, measure.Launches.Name)) })
+	return result.SayIf(n > 0, Unmatched{result.Number(n), all})
 }
 
 // counted is a number of launches without what its arithmetic rounded.

@@ -31,7 +31,7 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 			text = append(text, m.Title()+" "+measure.Quantity(x.Values[0], m.Unit))
 		}
 	}
-	c := &result.Cause{Summary: idleSentence(s.Parts) + strings.Join(text, ", ") + ".", Note: "one run under " +
+	c := &result.Cause{Summary: idleSentence(s) + strings.Join(text, ", ") + ".", Note: "one run under " +
 		s.Recorded.Environment.Tool +
 		"; a base build would tell which kernel changed"}
 	if len(base) == 0 {
@@ -48,17 +48,10 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 }
 
 // idleSentence says that the GPU idles for most of a step, and the main cause of that; "" where it does not.
-func idleSentence(parts []result.SummaryPart) string {
-	idle, main := 0.0, result.SummaryPart{}
-	for _, p := range parts {
-		if p.Idle {
-			idle += float64(p.Share)
-			if p.Share > main.Share {
-				main = p
-			}
-		}
-	}
-	text := "The GPU idles for " + measure.Share(idle) + " of a step (mainly " + result.CauseName(main.Class) + "). "
+func idleSentence(x *result.Summary) string {
+	idle := sumOf(x.Parts, idling, func(p result.SummaryPart) result.Number { return p.Share })
+	text := "The GPU idles for " + measure.Share(float64(idle)) + " of a step (mainly " +
+		result.CauseName(largestPart(x, idling).Class) + "). "
 	return result.Either(idle > 0.5, text, "")
 }
 

@@ -19,10 +19,10 @@ func TestIdleSentence(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]result.SummaryPart{kernels, idle(measure.IdleLaunch, 0.5)}, ""},
-		{[]result.SummaryPart{kernels, idle(measure.IdleGaps, 0.2), idle(measure.IdleLaunch, 0.5)},
+		{[]result.SummaryPart{idle(measure.IdleLaunch, 0.5), kernels, idle(measure.IdleGaps, 0.2)},
 			"The GPU idles for 70.0 % of a step (mainly waiting for the CPU). "},
 	} {
-		if got := idleSentence(x.parts); got != x.want {
+		if got := idleSentence(&result.Summary{Parts: x.parts}); got != x.want {
 			t.Errorf("%v: %q", x.parts, got)
 		}
 	}

@@ -99,17 +99,10 @@ func utilization(d *decide.Decision, x *result.Report) {
 	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
 		return
 	}
-	subjects := []measure.Subject{measure.Workload}
-	for _, s := range head.Subjects() {
-		if s.Scope == measure.ScopeRange {
-			subjects = append(subjects, s)
-		}
-	}
-	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int {
-		return cmp.Compare(head.Share(b), head.Share(a))
-	})
+	ranges := measure.Where(head.Subjects(), func(s measure.Subject) bool { return s.Scope == measure.ScopeRange })
+	measure.Sort(ranges, func(a, b measure.Subject) int { return cmp.Compare(head.Share(b), head.Share(a)) })
 	var without []string
-	for _, s := range subjects {
+	for _, s := range slices.Insert(ranges, 0, measure.Workload) {
 		u := result.Utilization{Range: s.Name}
 		for _, m := range measure.GPUMetrics {
 			if v := head.Typical(s, m.Name); !math.IsNaN(v) {
