@@ -327,14 +327,10 @@ func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
 
 // wholeFinding is the finding on a metric of the whole workload, nil where it has no interval.
 func wholeFinding(findings []result.Finding, m measure.Metric) *result.Finding {
-	i := slices.IndexFunc(findings, func(f result.Finding) bool {
+	return measure.First(findings, func(f *result.Finding) bool {
 		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known() &&
 			f.ReasonKey != result.KeyUnmeasured
 	})
-	if i < 0 {
-		return nil
-	}
-	return &findings[i]
 }
 
 // ownTotals are the findings on the total time of kernels and copies whose count changed: fewer and longer launches,

@@ -104,11 +104,7 @@ func (m Matching) Refusal() *result.Remark { return align.First(matchRefusals, m
 // unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled
 // selects rules on metrics of the whole GPU.
 func (m Matching) unmet(sampled bool) *unmet {
-	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.refused && x.metric.Sampled() == sampled })
-	if i < 0 {
-		return nil
-	}
-	return &m.rules[i]
+	return measure.First(m.rules, func(x *unmet) bool { return x.refused && x.metric.Sampled() == sampled })
 }
 
 // otherUnit are the values of a compared pair in units that do not compare, or of a benchmark without a common metric,
