@@ -201,10 +201,7 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	of := map[string]*regexp.Regexp{}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		sign := `["'${\x00]`
-		if strings.Contains(strings.Trim(name, "_"), "_") {
-			sign = `\b`
-		}
+		sign := result.Either(strings.Contains(strings.Trim(name, "_"), "_"), `\b`, `["'${\x00]`)
 		if perJob(v) && name != "_" {
 			of[name] = regexp.MustCompile(sign + regexp.QuoteMeta(name) + `\b`)
 		}

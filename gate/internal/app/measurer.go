@@ -225,10 +225,7 @@ func (m *Live) sampling(base *Build) run.Plan {
 func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result,
 	error) {
 	p := m.plan(1, base)
-	p.Dump = dump
-	if !m.Way.Alone {
-		p.Dump = run.Dump{}
-	}
+	p.Dump = result.Either(m.Way.Alone, dump, run.Dump{})
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
 }
@@ -355,10 +352,7 @@ func shell(commands [][]string) []string { return measure.Map(commands, threshol
 
 func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
-		side := ""
-		if base != nil {
-			side = " (head)"
-		}
+		side := result.Either(base != nil, " (head)", "")
 		if isBase {
 			side = " (base)"
 		}

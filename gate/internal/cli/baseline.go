@@ -203,8 +203,5 @@ func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 
 func days(d time.Duration) string {
 	const day = 24 * time.Hour
-	if d < 2*day {
-		return fmt.Sprintf("%dh", int(max(d, 0).Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d/day))
+	return result.Either(d < 2*day, fmt.Sprintf("%dh", int(max(d, 0).Hours())), fmt.Sprintf("%dd", int(d/day)))
 }

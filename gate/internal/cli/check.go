@@ -454,10 +454,7 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 	first := c.Base == nil && !c.Screens()
 	switch {
 	case first && c.Way().Counts && len(c.Kernels) == 0:
-		lacks := "no baseline"
-		if len(c.Baselines) > 0 {
-			lacks = "no counters in the baseline"
-		}
+		lacks := result.Either(len(c.Baselines) > 0, "no counters in the baseline", "no baseline")
 		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
 			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):

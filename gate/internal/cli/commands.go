@@ -197,10 +197,7 @@ func plainly(err error) string {
 	if !ok {
 		return err.Error()
 	}
-	is := " is no whole number"
-	if n.Func == "ParseBool" {
-		is = " is neither true nor false"
-	}
+	is := result.Either(n.Func == "ParseBool", " is neither true nor false", " is no whole number")
 	return strings.ReplaceAll(err.Error(), n.Error(), measure.Quote(n.Num)+is)
 }
 

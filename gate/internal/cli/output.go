@@ -182,10 +182,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	if e.Out.Columns() > 0 && x.calls != nil {
 		printed.Append(result.Addition{Calls: x.calls})
 	}
-	shown := printed
-	if v.format != "text" {
-		shown = stored
-	}
+	shown := result.Either(v.format != "text", stored, printed)
 	failed := cmp.Or(v.print(e, shown, options), v.writeFiles(stored, options))
 	for _, f := range append(v.files, file{format: v.format}) {
 		if left := report.LeftOut(f.format, stored); left != "" {
@@ -286,10 +283,7 @@ func (v *reported) writeFiles(stored *result.Report, printed report.Options) (fa
 }
 
 func refused(kind string) int {
-	if model.Kind(kind).Program() {
-		return ExitProgram
-	}
-	return ExitNoVerdict
+	return result.Either(model.Kind(kind).Program(), ExitProgram, ExitNoVerdict)
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.

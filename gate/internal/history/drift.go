@@ -198,10 +198,7 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	steps := x.innovations(changes, sessions, sd)
 	scatter := wider(x.unaccepted(steps[:last-1], sessions))
 	session := stats.Variance{S2: sd * sd * scatter, DF: stats.SessionDF}
-	moved := 1.0 // to another host
-	if sameHost(&sessions[x.at[0]], &sessions[x.at[last]]) {
-		moved = 0
-	}
+	moved := result.Either(sameHost(&sessions[x.at[0]], &sessions[x.at[last]]), 0, 1.0) // to another host
 	weights := []float64{2 + 2*ofHost*moved, 1/x.runs[0] + 1/x.runs[last]}
 	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
 
@@ -267,10 +264,7 @@ func chance(h float64, n int) float64 {
 // worst is the path that costs most GPU time, the workload only where no kernel is among them, and the others' names.
 func worst(paths []path) (path, []string) {
 	kernel := func(x path) float64 {
-		if x.subject == measure.Workload {
-			return math.Inf(-1)
-		}
-		return x.share * x.change
+		return result.Either(x.subject == measure.Workload, math.Inf(-1), x.share*x.change)
 	}
 	measure.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
 	others := measure.Map(paths[1:], func(x path) measure.Subject { return x.subject })

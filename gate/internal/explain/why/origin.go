@@ -47,10 +47,7 @@ func Targets(j *result.Report, all bool) map[int]Target {
 	if i := longestNew(j); i >= 0 {
 		wanted[i], slower = Target{kernel: j.Findings[i].Subject(), isNew: true}, true
 	}
-	if !slower {
-		return nil
-	}
-	return wanted
+	return result.Either(slower, wanted, nil)
 }
 
 // longestNew is the new kernel that takes most of a longer GPU time, -1 for none.
@@ -65,10 +62,7 @@ func longestNew(j *result.Report) int {
 			at = i
 		}
 	}
-	if !longer {
-		return -1
-	}
-	return at
+	return result.Either(longer, at, -1)
 }
 
 // targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time

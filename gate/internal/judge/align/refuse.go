@@ -85,10 +85,8 @@ var sessionRefusals = []Refusal[*sides]{
 				return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
 					"measure both sides under the same load"
 			}
-			unknown := "not known"
-			if b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX {
-				unknown = "with NVTX"
-			}
+			without := b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX
+			unknown := result.Either(without, "with NVTX", "not known")
 			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
 				cmp.Or(h.Mode, unknown) + " in the head", again
 		}),
@@ -216,10 +214,7 @@ func (s *sides) models() []string {
 
 // sideWhere names the first side that meets a condition.
 func (s *sides) sideWhere(condition func([]model.Session) bool) string {
-	if condition(s.base) {
-		return "baseline"
-	}
-	return "head"
+	return result.Either(condition(s.base), "baseline", "head")
 }
 
 // damage is why a session is none, nil where all are.
@@ -307,8 +302,5 @@ func graphs(traced string) string {
 }
 
 func quoted(step string) string {
-	if step == "" {
-		return "none"
-	}
-	return strconv.Quote(step)
+	return result.Either(step == "", "none", strconv.Quote(step))
 }

@@ -77,10 +77,7 @@ func repeatsOf(base, head []model.Session) *repeats {
 			share += w.head.Share(s)
 		}
 	}
-	if share < proportional {
-		return nil
-	}
-	return w
+	return result.Either(share < proportional, nil, w)
 }
 
 // of is how many times as much the baseline counts as the head.

@@ -195,10 +195,7 @@ func withRatios(policy *thresholds.Resolved, sessions []model.Session) []model.S
 			if of == nil {
 				continue
 			}
-			metric := measure.Ratio
-			if of.Metric.Better == measure.Higher {
-				metric = measure.RateRatio
-			}
+			metric := result.Either(of.Metric.Better == measure.Higher, measure.RateRatio, measure.Ratio)
 			x := model.Series{Subject: bench.Row(r.Name), Metric: metric, Values: make(model.Values, len(of.Values))}
 			for run := range of.Values {
 				x.Values[run] = of.Values[run] / over.Values[run]
@@ -243,10 +240,8 @@ func unmetRatios(policy *thresholds.Resolved, base, head *recorded.Index) (refus
 			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Here: true, Unmet: true, Of: policy.Several}))
 			continue
 		}
-		next := "correct the names: nsgate show lists the rows"
-		if in(base) {
-			next = "measure both rows, or remove the ratio where it is meant that one is gone"
-		}
+		next := result.Either(in(base), "measure both rows, or remove the ratio where it is meant that one is gone",
+			"correct the names: nsgate show lists the rows")
 		refused = append(refused, *result.Refuse(model.MetricMissing, next,
 			"%s: the head has no rows %s and %s of one metric for the ratio %s", r.Where, measure.Quote(r.Of),
 			measure.Quote(r.Over), measure.Quote(r.Name)))

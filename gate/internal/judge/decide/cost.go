@@ -63,19 +63,14 @@ func (t comparison) leastCost(p pair) float64 {
 // cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as
 // much as a lowered cost.
 func (t comparison) cost() float64 {
-	if t.relation() >= terms.SameBoard {
-		return t.Policy.Cost
-	}
-	return t.loweredCost()
+	return result.Either(t.relation() >= terms.SameBoard, t.Policy.Cost, t.loweredCost())
 }
 
 // loweredCost is the cost that a threshold asks for: one below the default asks for smaller changes, and lowers the
 // default cost in proportion.
 func (t comparison) loweredCost() float64 {
-	if t.Policy.Places["cost"] != "" {
-		return t.Policy.Cost
-	}
-	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)
+	return result.Either(t.Policy.Places["cost"] != "", t.Policy.Cost,
+		math.Min(t.Policy.Cost, costPart*t.Policy.Threshold))
 }
 
 // openCost is the least cost at which a slower pair is in doubt: where several hosts of one board show how far they

@@ -190,10 +190,7 @@ func describeKernel(t comparison, kernel measure.Subject, f *result.Finding) {
 func (t comparison) floor(p pair) float64 {
 	floor := p.Limit.Floor
 	if p.Subject.Scope == measure.ScopeSection && !p.Metric.Exact {
-		least := t.cost()
-		if p.Metric != measure.GPUTime {
-			least = sectionLeast
-		}
+		least := result.Either(p.Metric != measure.GPUTime, sectionLeast, t.cost())
 		whole := t.Base.WholeRun(p.Metric)
 		if p.Subject.IsLoop() { // a part of the repeated work
 			whole -= t.Base.Typical(measure.Before, p.Metric.Name) + t.Base.Typical(measure.After, p.Metric.Name)

@@ -183,10 +183,7 @@ func (x *evidence) interval() reason.Interval {
 
 // sign is 1 where lower values are better, else -1.
 func (x *evidence) sign() float64 {
-	if x.metric.Better == measure.Higher {
-		return -1
-	}
-	return 1
+	return result.Either(x.metric.Better == measure.Higher, -1.0, 1)
 }
 
 func (x *evidence) heeds() bool   { return x.gates || x.warns }
@@ -262,10 +259,7 @@ func (x *evidence) costly() bool {
 
 // doubtful is the smallest change at which an interval or a run is evidence of harm.
 func (x *evidence) doubtful() float64 {
-	if x.metric.Name == measure.CopyTime.Name {
-		return math.Max(x.limit, copyVariation)
-	}
-	return x.limit
+	return result.Either(x.metric.Name == measure.CopyTime.Name, math.Max(x.limit, copyVariation), x.limit)
 }
 
 // mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of

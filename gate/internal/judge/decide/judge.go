@@ -257,10 +257,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
 	limit = f.working(math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
-	most := 0.0
-	if f.contrast.Run.DF == 0 {
-		most = math.Inf(1) // in too few runs to know its spread
-	}
+	most := result.Either(f.contrast.Run.DF == 0, math.Inf(1), 0) // in too few runs to know its spread
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}

@@ -118,18 +118,12 @@ func (e *estimate) judgedBase() float64 {
 
 // natural turns an estimate on the working scale into a relative change. Nothing is measured below zero.
 func (e *estimate) natural(x float64) float64 {
-	if e.relative {
-		return math.Expm1(x)
-	}
-	return math.Max(x, -1)
+	return result.Either(e.relative, math.Expm1(x), math.Max(x, -1))
 }
 
 // working is the inverse of natural.
 func (e *estimate) working(x float64) float64 {
-	if e.relative {
-		return math.Log1p(x)
-	}
-	return x
+	return result.Either(e.relative, math.Log1p(x), x)
 }
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
@@ -145,10 +139,7 @@ func beyondBase(e estimate, limit, sign float64, spare int) []float64 {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(e.pool.moderate(e.contrast.Sides[0], prior).S2)
-	if e.pool.exact {
-		sd = 0
-	}
+	sd := result.Either(e.pool.exact, 0, math.Sqrt(e.pool.moderate(e.contrast.Sides[0], prior).S2))
 	all := slices.Sorted(slices.Values(stats.Pooled(stats.Transform(e.Base, scale))))
 	least := math.Max(stats.Median(all)+sign*e.working(sign*limit), all[len(all)-1-spare]+beyondSDs*sd)
 	return slices.DeleteFunc(stats.Pooled(e.Head), func(v float64) bool { return !(scale(v) > least) })

@@ -184,10 +184,7 @@ func countTests(estimates []estimate, of []int) {
 func (m *modes) p() float64 { return math.Min(1, m.chance*float64(m.tests)/m.part()) }
 
 func (m *modes) part() float64 {
-	if m.in[0] == 0 || m.in[1] == 0 {
-		return 1
-	}
-	return sharePart
+	return result.Either(m.in[0] == 0 || m.in[1] == 0, 1, sharePart)
 }
 
 // corrected is the p-value of a comparison whose runs fall on two levels. That of its interval, whose runs are no
@@ -241,10 +238,7 @@ func (x *evidence) inMode() bool {
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
 		return false
 	}
-	by := math.Expm1(m.worse)
-	if x.sign() < 0 {
-		by = -math.Expm1(-m.worse)
-	}
+	by := result.Either(x.sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
 	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= modeDoubt)
 }
@@ -299,10 +293,7 @@ func (t comparison) follows(e *estimate) string {
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
 			s := &side.Sessions[j]
-			runs := s.Runs[:s.Profiled()]
-			if unprofiled {
-				runs = s.Runs[s.Profiled():]
-			}
+			runs := result.Either(unprofiled, s.Runs[s.Profiled():], s.Runs[:s.Profiled()])
 			x := modeSession{s, i == 1, runs, members[:len(runs)]}
 			if strings.Contains(x.members, "x") {
 				with = append(with, x)

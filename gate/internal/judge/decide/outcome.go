@@ -159,17 +159,11 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 func never(*evidence) doubt { return harmless }
 
 func gating(x *evidence) doubt {
-	if x.heeds() {
-		return undecided
-	}
-	return harmless
+	return result.Either(x.heeds(), undecided, harmless)
 }
 
 func doubtIfGating(x *evidence) doubt {
-	if x.heeds() && x.worse() {
-		return harmful
-	}
-	return harmless
+	return result.Either(x.heeds() && x.worse(), harmful, harmless)
 }
 
 // delayDoubt is the doubt about a step that delays of the CPU explain.

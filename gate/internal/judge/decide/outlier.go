@@ -38,10 +38,7 @@ func newRunFits(s, other *recorded.Index, time measure.Metric) []runFit {
 			}
 			times := slices.Concat(append([][]float64{session.Of(x)}, other.Values(subject, time.Name)...)...)
 			for run, v := range times {
-				times[run] = math.Log(v)
-				if !(v > 0) {
-					times[run] = math.NaN()
-				}
+				times[run] = result.Either(v > 0, math.Log(v), math.NaN())
 			}
 			logs = append(logs, times)
 		}
@@ -123,10 +120,7 @@ const agree = 1 - 1.0/fewRuns
 func asOne(moves []float64, least float64) float64 {
 	by := stats.Median(moves)
 	with := measure.HowMany(moves, func(v float64) bool { return v/by > alike })
-	if math.Abs(by) > least && float64(with) >= agree*float64(len(moves)) {
-		return math.Expm1(by)
-	}
-	return 0
+	return result.Either(math.Abs(by) > least && float64(with) >= agree*float64(len(moves)), math.Expm1(by), 0)
 }
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.
@@ -164,10 +158,7 @@ func (t comparison) judged(x match.Pair) pair {
 		return winsoriseStep(p)
 	}
 	for _, x := range t.outlierRuns {
-		samples := &p.Base
-		if x.Side != recorded.SideNames[0] {
-			samples = &p.Head
-		}
+		samples := result.Either(x.Side == recorded.SideNames[0], &p.Base, &p.Head)
 		*samples = slices.Clone(*samples)
 		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
 		(*samples)[x.Session][x.Run] = math.NaN()
@@ -235,10 +226,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 
 // runName is the number of a run among those that have a metric, over all sessions, given its index there.
 func runName(m measure.Metric, run int) string {
-	kind := ""
-	if m.Unprofiled() {
-		kind = "unprofiled "
-	}
+	kind := result.Either(m.Unprofiled(), "unprofiled ", "")
 	return kind + strconv.Itoa(run+1)
 }
 

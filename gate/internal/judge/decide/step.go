@@ -110,10 +110,7 @@ func resolution(sides [][]float64, times bool) float64 {
 		_, decimals, _ := strings.Cut(strings.TrimRight(digits, "0"), ".")
 		place = min(place, power-len(decimals))
 	}
-	if place == math.MaxInt || place >= 0 && !times {
-		return 0
-	}
-	return math.Pow10(place)
+	return result.Either(place == math.MaxInt || place >= 0 && !times, 0, math.Pow10(place))
 }
 
 // outputs reports whether unprofiled runs say how fast both sides are, by a time or rate whose change can fail the

@@ -34,10 +34,7 @@ func unmetRules(t Sides) (out []unmet) {
 		}
 		x.metric, _ = x.rule.InFull()
 		ofProfiler := x.metric.Name != "" && !x.metric.Judged() && (byLaunch || x.metric.Sampled())
-		sessions := both
-		if x.rule.Bounds() || ofProfiler {
-			sessions = t.Head.Sessions
-		}
+		sessions := result.Either(x.rule.Bounds() || ofProfiler, t.Head.Sessions, both)
 		first := decides(x.rule, sessions, t.Policy, func(measure.Metric) bool { return true })
 		if first == x.rule.Where {
 			if x.floorless(t, sessions) {
@@ -81,10 +78,8 @@ func (x *unmet) explain(t Sides, first string, unmeasured bool) {
 		"%s bounds a name that nothing in the head has%s", x.rule.Where,
 		result.Given(idle.Kind, " but the ", idle.Kind))
 	if unmeasured && !x.idle {
-		how := x.metric.HowTo()
-		if unprofiled(x.metric, t.Head.Sessions) {
-			how = `profile the workload: profile = "always" in its [[workload]]`
-		}
+		how := result.Either(unprofiled(x.metric, t.Head.Sessions),
+			`profile the workload: profile = "always" in its [[workload]]`, x.metric.HowTo())
 		because = result.Refuse(model.MetricMissing, how, "%s bounds %s, which was not measured", x.rule.Where,
 			x.metric.Title())
 		x.says = result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where,

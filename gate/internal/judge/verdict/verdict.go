@@ -123,10 +123,9 @@ func gather(t Gate, d *result.Report) gathered {
 		}
 		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
 		if f.Doubted && g.doubted == nil {
-			doubt := "looks worse, too much to pass and not surely enough to fail"
-			if f.ReasonKey == result.KeyWaiting {
-				doubt = "is longer, and another program on the GPU may be why"
-			}
+			doubt := result.Either(f.ReasonKey == result.KeyWaiting,
+				"is longer, and another program on the GPU may be why",
+				"looks worse, too much to pass and not surely enough to fail")
 			g.doubted = about(result.Refuse(model.Doubted, remedy(&f), "the %s of %s %s: %s", result.Title(f.Metric),
 				f.Title(), doubt, f.Reason), i)
 		}
@@ -304,10 +303,7 @@ func Settled(r *result.Report) bool {
 // OpenToRuns reports whether further runs could still turn a finding into a failure. A change beyond the limit may be
 // found with the larger error of a later look, whatever else hides it.
 func OpenToRuns(f result.Finding) bool {
-	worst := f.High
-	if f.Direction() == measure.Higher {
-		worst = -f.Low
-	}
+	worst := result.Either(f.Direction() == measure.Higher, -f.Low, f.High)
 	hidden := func(key string) bool { return slices.Contains(beyondRuns, key) }
 	return f.Gates && f.Outcome == result.Undecided && !(worst <= f.Limit) && !hidden(f.ReasonKey) &&
 		(f.Harm() > float64(f.Limit) || !slices.ContainsFunc(f.Also,
@@ -331,10 +327,7 @@ func Rank(f *result.Finding) float64 {
 		!(f.Undecided && f.Gates) && !f.NotJudged() {
 		group++
 	}
-	weight := 0.0
-	if f.Scope == measure.ScopeOutput {
-		weight = 1 // outputs come before the parts of the program
-	}
+	weight := result.Either(f.Scope == measure.ScopeOutput, 1.0, 0) // outputs come before the parts of the program
 	if f.Condition() {
 		weight += 2
 	}

@@ -6,6 +6,7 @@ package baseline
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,11 +68,7 @@ func Dir(root, workload, gpuModel string) string {
 		sum := sha256.Sum256([]byte(workload))
 		name = strings.TrimPrefix(name+"-"+hex.EncodeToString(sum[:4]), "-")
 	}
-	gpu := slug(gpuModel)
-	if gpu == "" {
-		gpu = "unknown-gpu"
-	}
-	return filepath.Join(root, name, gpu)
+	return filepath.Join(root, name, cmp.Or(slug(gpuModel), "unknown-gpu"))
 }
 
 // Workload is the workload with the baselines in a directory: that in one of the files, else the directory's.

@@ -147,10 +147,8 @@ func (r *reading) sessions() (out []model.Session, err error) {
 		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
 			"%s: %s failed: %s", r.file, measure.Count(failed, "benchmark"), strings.Join(few, ", "))
 	}
-	next := "run the harness without a filter, or with one that selects a benchmark"
-	if r.in.Tool == ownName {
-		next = ownNext
-	}
+	next := result.Either(r.in.Tool == ownName, ownNext,
+		"run the harness without a filter, or with one that selects a benchmark")
 	return nil, model.Refuse(model.NoMeasurement, next, "%s holds no measurement of %s", r.file, r.in.Tool)
 }
 

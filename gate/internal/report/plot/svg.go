@@ -3,6 +3,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
@@ -136,10 +137,7 @@ func Around(room float64, values ...float64) Scale {
 	if low > high {
 		return Scale{0, 1}
 	}
-	pad := (high - low) * room
-	if pad == 0 {
-		pad = math.Max(math.Abs(low)*0.01, 1e-9)
-	}
+	pad := cmp.Or((high-low)*room, math.Max(math.Abs(low)*0.01, 1e-9))
 	return Scale{low - pad, high + pad}
 }
 

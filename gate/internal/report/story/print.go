@@ -125,10 +125,7 @@ func gpus(e model.Environment) string {
 	if e.GPUs > 1 && e.Unlike() {
 		return fmt.Sprintf("%d GPUs, %s", e.GPUs, e.GPU)
 	}
-	if e.GPUs > 1 && e.GPU != "" {
-		return fmt.Sprintf("%d × %s", e.GPUs, e.GPU)
-	}
-	return e.GPU
+	return result.Either(e.GPUs > 1 && e.GPU != "", fmt.Sprintf("%d × %s", e.GPUs, e.GPU), e.GPU)
 }
 
 // side prints the runs, the step, the warm-up and the commit of a side.

@@ -90,14 +90,10 @@ func newFall(r *result.Report, verbose bool) *Fall {
 // that changed.
 func (f *Fall) judge(findings []result.Finding) {
 	of := func(metric string) *result.Finding {
-		i := slices.IndexFunc(findings, func(x result.Finding) bool {
+		return measure.First(findings, func(x *result.Finding) bool {
 			return x.Scope == measure.ScopeWorkload && x.Metric == metric && x.Name == "" && x.Base.Known() &&
 				x.Head.Known()
 		})
-		if i < 0 {
-			return nil
-		}
-		return &findings[i]
 	}
 	changed := func(x *result.Finding) bool {
 		return x != nil && (x.Outcome == result.Slower || x.Outcome == result.Faster)
@@ -196,10 +192,7 @@ func (f *Fall) longer() (parts []string) {
 			parts, sum = append(parts, x.What+" "+x.Text), sum+x.Change
 		}
 	}
-	if 2*sum < f.Head-f.Base {
-		return nil
-	}
-	return parts
+	return result.Either(2*sum < f.Head-f.Base, nil, parts)
 }
 
 // largest is the part that is at least half of a longer step, the zero value for none.
