@@ -130,10 +130,7 @@ func called(scope Scope, name string) string {
 
 // kindOf is the index of profiled and unprofiled runs.
 func kindOf(unprofiled bool) int {
-	if unprofiled {
-		return 1
-	}
-	return 0
+	return result.Either(unprofiled, 1, 0)
 }
 
 // model is the series in base units, with NaN in the runs of the other kind; numbers are those of the runs.

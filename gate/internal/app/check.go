@@ -351,10 +351,7 @@ func outliers(r *result.Report, both bool) int {
 	for _, x := range r.OutlierRuns {
 		runs[x.Side]++
 	}
-	if !both {
-		return runs["head"]
-	}
-	return max(runs["base"], runs["head"])
+	return result.Either(both, max(runs["base"], runs["head"]), runs["head"])
 }
 
 func (c *Check) asked(m *Measurement, head []model.Session) error {

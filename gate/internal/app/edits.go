@@ -44,10 +44,8 @@ func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 	if len(of) == 0 {
 		return nil
 	}
-	branch, commit, merge := strings.TrimPrefix(getenv(of[0][0]), "refs/heads/"), getenv(of[0][1]), ""
-	if mergeRef().MatchString(getenv(of[0][2])) {
-		merge = getenv(of[0][3])
-	}
+	branch, commit := strings.TrimPrefix(getenv(of[0][0]), "refs/heads/"), getenv(of[0][1])
+	merge := result.Either(mergeRef().MatchString(getenv(of[0][2])), getenv(of[0][3]), "")
 	in, err := git.Open(ctx, Repository())
 	if err != nil || len(of) > 1 { // a build can set the variables of another host
 		return &Review{}

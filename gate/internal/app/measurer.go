@@ -304,10 +304,8 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	}
 	plan := m.plan(looks[0], base)
 	out := shell(plan.CommandLines())
-	order, each := strings.Join(plan.Order(), " "), ""
-	if plan.Timeout > 0 {
-		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
-	}
+	order := strings.Join(plan.Order(), " ")
+	each := result.Either(plan.Timeout > 0, fmt.Sprintf(", each for at most %s", plan.Timeout), "")
 	switch {
 	case !m.Way.Local:
 		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()),

@@ -22,6 +22,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -147,10 +148,8 @@ func (v *initOptions) fill(template string, found *finds) string {
 	if err != nil {
 		panic(err) // of a file that is compiled in
 	}
-	release, b := "unreleased", thisBuild()
-	if released().MatchString(b.Version) {
-		release = b.Version
-	}
+	b := thisBuild()
+	release := result.Either(released().MatchString(b.Version), b.Version, "unreleased")
 	major, _, _ := strings.Cut(release, ".")
 	ref := cmp.Or(v.action, strings.TrimPrefix(major, "unreleased"), b.Commit, "main")
 	return strings.NewReplacer("{workloads}\n", found.tables(), "{action}", ref, "{schema}", cmp.Or(v.action, "main"),

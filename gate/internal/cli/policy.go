@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -70,10 +71,7 @@ func (v *policyOptions) showPolicy(e *env) error {
 			defaults++
 			continue
 		}
-		label, value := s.Name, s.Value+" ("+s.Where+")"
-		if s.Table != "" {
-			label = "  " + label
-		}
+		label, value := result.Either(s.Table != "", "  ", "")+s.Name, s.Value+" ("+s.Where+")"
 		heading := strings.TrimSpace(s.Table + " " + s.Of)
 		if s.Table == "workload.output" {
 			switch s.Name {

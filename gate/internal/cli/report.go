@@ -209,10 +209,7 @@ func browser(system string, getenv func(string) string) (program string, args []
 func lastFile(ctx context.Context) string {
 	dir := app.GitDir(ctx)
 	info, err := os.Lstat(filepath.Join(dir, "nsgate"))
-	if dir == "" || err == nil && !info.IsDir() {
-		return ""
-	}
-	return filepath.Join(dir, "nsgate", "last.json")
+	return result.Either(dir == "" || err == nil && !info.IsDir(), "", filepath.Join(dir, "nsgate", "last.json"))
 }
 
 // saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.

@@ -177,10 +177,7 @@ var (
 // limiting is a call with the limits of this command in place of its own.
 func (v *given) limiting(call string) string {
 	call = limits().ReplaceAllStringFunc(call, func(own string) string {
-		if v.fs.Changed(limits().FindStringSubmatch(own)[1]) {
-			return ""
-		}
-		return own
+		return result.Either(v.fs.Changed(limits().FindStringSubmatch(own)[1]), "", own)
 	})
 	return calling().ReplaceAllStringFunc(call, func(command string) string {
 		for _, name := range strings.Fields(policyNames) {

@@ -218,8 +218,5 @@ func (v *reported) postOf(e *env, r *result.Report, options report.Options, poli
 // labelled is the label with which the pull request passes, and who has set it; "" where it has none.
 func (v *reported) labelled(e *env) string {
 	by, ok := e.event.Labelled(v.label)
-	if v.label == "" || !ok {
-		return ""
-	}
-	return "label " + v.label + story.Wrapped(" by ", by, "")
+	return result.Either(v.label == "" || !ok, "", "label "+v.label+story.Wrapped(" by ", by, ""))
 }

@@ -67,10 +67,7 @@ func commentLines(v *story.Story, accepts bool) (lines []string) {
 		}
 	}
 	steps := func(w *story.Story) []string {
-		if accepts && w.Report.Verdict == result.Fail {
-			return nil
-		}
-		return w.Next
+		return result.Either(accepts && w.Report.Verdict == result.Fail, nil, w.Next)
 	}
 	if v.Several() {
 		for _, w := range v.Each {

@@ -43,10 +43,8 @@ func (s *reportSheet) steps() {
 				map[string]string{"worse": "worse", "better": "better"}[colourOf(&r)])
 		}
 		for _, p := range r.Parts { // they got slower
-			titles[p.F.Subject()], classes[p.F.Subject()] = p.Subject, "worse"
-			if p.F.Outcome == result.Gone {
-				classes[p.F.Subject()] = "gone"
-			}
+			titles[p.F.Subject()] = p.Subject
+			classes[p.F.Subject()] = result.Either(p.F.Outcome == result.Gone, "gone", "worse")
 		}
 	}
 	pictures, drawn := []picture(nil), map[string]bool{} // classes of spans

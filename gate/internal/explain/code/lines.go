@@ -236,10 +236,7 @@ func NoLines(because string) result.Remark { return result.Say(reason.NoLines{Be
 
 // overlaps reports whether changed lines lie in a function. Lines that were removed behind its last lie outside.
 func overlaps(h git.Hunk, f locate.Function) bool {
-	if h.Removed {
-		return f.First <= h.First && h.First < f.Last
-	}
-	return h.First <= f.Last && f.First <= h.Last
+	return result.Either(h.Removed, f.First <= h.First && h.First < f.Last, h.First <= f.Last && f.First <= h.Last)
 }
 
 // texts are changed lines by file and function, those in functions first: "app.cu:41–47, 50, in saxpy".

@@ -70,10 +70,8 @@ func (r Straggler) String() string {
 
 // inBaseline says how much slower a rank was in the baseline, too beyond the limit.
 func inBaseline(base result.Number, too bool) string {
-	if too {
-		return "; the baseline had it too, " + base.Change()
-	}
-	return base.Given("; in the baseline " + base.Change())
+	return result.Either(too, "; the baseline had it too, "+base.Change(),
+		base.Given("; in the baseline "+base.Change()))
 }
 
 // LateRank is a rank that starts its collectives late without computing longer.

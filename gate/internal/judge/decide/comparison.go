@@ -101,10 +101,7 @@ func (t comparison) partners(base, head []model.Session) (out [][2]int) {
 		}
 	}
 	t.shared = out
-	if len(found) < len(head) || align.Partial(base) && !t.holdAll() {
-		return nil
-	}
-	return out
+	return result.Either(len(found) < len(head) || align.Partial(base) && !t.holdAll(), nil, out)
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.

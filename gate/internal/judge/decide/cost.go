@@ -54,10 +54,7 @@ func (t comparison) selected(p pair) bool {
 
 // leastCost is the least cost at which a slower pair fails the gate, 0 where a rule selects it.
 func (t comparison) leastCost(p pair) float64 {
-	if t.selected(p) {
-		return 0
-	}
-	return t.cost()
+	return result.Either(t.selected(p), 0, t.cost())
 }
 
 // cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as

@@ -198,19 +198,13 @@ func (x *evidence) least() float64 { return math.Min(x.sign()*x.low, x.sign()*x.
 
 // harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
 func (x *evidence) harm() float64 {
-	if x.sign() < 0 {
-		return math.Abs(1/(1+x.change) - 1)
-	}
-	return math.Abs(x.change)
+	return result.Either(x.sign() < 0, math.Abs(1/(1+x.change)-1), math.Abs(x.change))
 }
 
 // cost is the part of a step or run that a change adds to it, or takes away: of copies, where no kernel hides them.
 func (x *evidence) cost(change float64) float64 {
 	cost := math.Abs(change) * x.share
-	if x.exposed <= cost {
-		return x.exposed
-	}
-	return cost
+	return result.Either(x.exposed <= cost, x.exposed, cost)
 }
 
 // within reports whether the interval lies within the limit.

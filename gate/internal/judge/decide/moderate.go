@@ -289,10 +289,7 @@ func (t comparison) rare(p pair) float64 {
 // outputs, are no pool to learn from: their prior only widens it, and alone decides nothing.
 func (p pool) moderate(v, expected stats.Variance) stats.Variance {
 	m := stats.Moderate(v, expected)
-	if p.few && (v.DF == 0 || !(m.S2 > v.S2)) {
-		return v
-	}
-	return m
+	return result.Either(p.few && (v.DF == 0 || !(m.S2 > v.S2)), v, m)
 }
 
 // welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That

@@ -219,10 +219,7 @@ func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
 func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
 
 func withinLimit(x *evidence) result.Reason {
-	if !x.belowFloor() {
-		return reason.Within{Bound: x.ruled()}
-	}
-	return reason.Within{Bound: x.limitOf(x.change)}
+	return reason.Within{Bound: result.Either(x.belowFloor(), x.limitOf(x.change), x.ruled())}
 }
 
 func containsLimit(x *evidence) result.Reason {

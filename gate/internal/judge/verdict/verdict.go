@@ -366,10 +366,8 @@ func Detects(findings []result.Finding) *result.Detects {
 			}
 		}
 	}
-	if !slices.ContainsFunc([]result.Number{d.GPUTime, d.Step, d.Output, d.KernelMost}, result.Number.Known) {
-		return nil
-	}
-	return d
+	return result.Either(slices.ContainsFunc([]result.Number{d.GPUTime, d.Step, d.Output, d.KernelMost},
+		result.Number.Known), d, nil)
 }
 
 // outcomes holds the rank of every outcome in a report, the lowest first. Regressions and undecided comparisons that

@@ -356,10 +356,7 @@ func runsByName(names []string, loads []int) []int {
 		members[member], runs[i] = 1, numbers[run]
 	}
 	alone := func(run string) int { return result.Either(members[run] == 1, 1, 0) }
-	if 2*measure.Sum(slices.Collect(maps.Keys(numbers)), alone) >= len(names) {
-		return nil
-	}
-	return runs
+	return result.Either(2*measure.Sum(slices.Collect(maps.Keys(numbers)), alone) >= len(names), nil, runs)
 }
 
 var nameWord = input.Pattern(`[0-9]+|\pL+`)

@@ -221,21 +221,13 @@ func (p *layout) tensorPeak(cells []value) float64 {
 // tensorOps lists the metrics that add up to the operations of the tensor cores. Where one is the total of others
 // (src_fp16 of src_fp16_dst_fp32) only the total counts.
 func tensorOps(names []string) []string {
-	var stems []string
-	for _, name := range names {
-		if stem, ok := strings.CutSuffix(name, sum); ok && strings.HasPrefix(stem, tensor) {
-			stems = append(stems, stem)
-		}
-	}
-	slices.Sort(stems)
-	var out []string
-	for _, s := range stems {
-		part := slices.ContainsFunc(stems, func(total string) bool { return strings.HasPrefix(s, total+"_") })
-		if !part {
-			out = append(out, s+sum)
-		}
-	}
-	return out
+	of := measure.Where(names, func(n string) bool { return strings.HasPrefix(n, tensor) && strings.HasSuffix(n, sum) })
+	slices.Sort(of)
+	return measure.Where(of, func(name string) bool {
+		return !slices.ContainsFunc(of, func(total string) bool {
+			return strings.HasPrefix(name, strings.TrimSuffix(total, sum)+"_")
+		})
+	})
 }
 
 // exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two

@@ -52,10 +52,7 @@ func (v *Story) Remarks() []Remark {
 		}
 	}
 	for _, w := range v.Each {
-		at, of := len(out), ""
-		if v.Several() {
-			of = w.Workload + ": "
-		}
+		at, of := len(out), result.Either(v.Several(), w.Workload+": ", "")
 		passes := w.Gate.Code == 0
 		switch failing := slices.ContainsFunc(w.Causes, func(c Cause) bool { return c.Class == Failing }); {
 		case !w.Judged() && passes:
