@@ -12,10 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-const (
-	// maxChanges and maxArticles bound the rows and the findings on a page; the report inside holds all.
-	maxChanges, maxArticles = 300, 24
-)
+// maxChanges and maxArticles bound the rows and the findings on a page; the report inside holds all.
+const maxChanges, maxArticles = 300, 24
 
 type reportSheet struct {
 	*sheet

@@ -13,11 +13,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-const (
-	// ownerLeast is the part of a step that an owner has to have changed by before a waterfall names it, ownersMost is
-	// how many it names of a class.
-	ownerLeast, ownersMost = 0.001, 8
-)
+// ownerLeast is the part of a step that an owner has to have changed by before a waterfall names it, ownersMost is
+// how many it names of a class.
+const ownerLeast, ownersMost = 0.001, 8
 
 // NewWaterfall attributes the change of the step to its parts; nil if a side lacks the attribution of its steps.
 // Kernels that sums maps to the same kernel are one part, named after it. Idle time is one part where a side knows no

@@ -1,8 +1,6 @@
 package plot
 
-import (
-	"math"
-)
+import "math"
 
 // Forest draws changes with their intervals on one scale: linear around zero up to the bend, logarithmic beyond.
 type Forest struct{ bend, most float64 }
