@@ -366,12 +366,16 @@ func (p *Policy) rule(t table) error {
 	if err := take(t.entries, ruleKeys, &r, &r.Places); err != nil {
 		return err
 	}
-	all := r.selectors()
-	given := slices.DeleteFunc(all[:], func(x selector) bool { return x.pattern == "" })
-	if len(given) > 1 {
+	selectors := 0
+	for _, x := range r.selectors() {
+		if x.pattern != "" {
+			selectors++
+		}
+	}
+	if selectors > 1 {
 		return errorAt(t.line, "a rule has one selector (%s); write one [[rule]] for each", selectable())
 	}
-	if (r.Domain != "" || r.Category != "") && len(given) > 0 && r.Range == "" {
+	if (r.Domain != "" || r.Category != "") && selectors > 0 && r.Range == "" {
 		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the other selector")
 	}
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil &&

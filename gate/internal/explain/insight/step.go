@@ -99,10 +99,13 @@ func utilization(d *decide.Decision, x *result.Report) {
 	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
 		return
 	}
-	ranges := measure.Where(head.Subjects(), func(s measure.Subject) bool { return s.Scope == measure.ScopeRange })
-	measure.Sort(ranges, func(a, b measure.Subject) int { return cmp.Compare(head.Share(b), head.Share(a)) })
+	isRange := func(s measure.Subject) bool { return s.Scope == measure.ScopeRange }
+	subjects := append([]measure.Subject{measure.Workload}, measure.Where(head.Subjects(), isRange)...)
+	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int {
+		return cmp.Compare(head.Share(b), head.Share(a))
+	})
 	var without []string
-	for _, s := range slices.Insert(ranges, 0, measure.Workload) {
+	for _, s := range subjects {
 		u := result.Utilization{Range: s.Name}
 		for _, m := range measure.GPUMetrics {
 			if v := head.Typical(s, m.Name); !math.IsNaN(v) {
