@@ -352,8 +352,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"none-slower": func(c claim) bool {
 		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool {
-			return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New &&
-				f.Outcome != result.Gone && !f.NotJudged()
+			return f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged()
 		}))) && c.count(func(f *result.Finding) bool {
 			return f.Undecided || f.Gates && f.Outcome == result.Slower
 		}) == 0
