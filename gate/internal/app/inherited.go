@@ -251,8 +251,8 @@ func filesOf(dir, text string, command bool, to map[string]string) string {
 	return all
 }
 
-// fileOf is the hash of a file, a large one by its begin, size and time, and the begin of a script; "" for none. Of
-// what a script names, files that are no program or script do not count: it may write them.
+// fileOf is the hash of a file, a large one by its begin, size and time, and the begin of a script; "" for none. A
+// script may write its data files: of the files that it names, only programs and scripts count.
 func fileOf(file string, data bool) (sum, script string) {
 	f, err := input.Open(file)
 	if err != nil {

@@ -325,7 +325,7 @@ var forgeries = map[string]string{
 	"template of the checkout": `mkdir -p ../t/hooks
 		printf '#!/bin/sh\necho head >sub/version\n' >../t/hooks/post-checkout
 		chmod 755 ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"`,
-	// What ran before can write the user's own configuration too.
+	// An earlier step can write the user's own configuration too.
 	"own filter": `echo '* filter=x' >../own; git config --global core.attributesFile "$PWD/../own"
 		git config --global filter.x.smudge "sed s/base/head/"`,
 	"own line ends":          `git config --global core.autocrlf true`,
