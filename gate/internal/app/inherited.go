@@ -137,6 +137,9 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 		words += " " + strings.Join(w.Server.Command, " ")
 	}
 	command = append(command, filesOf(dir, words, true, set)...)
+	if len(set) >= mostSettings {
+		return errors.New("scripts of the command name too many files")
+	}
 	if err := in.mentioned(dir, command, set); err != nil {
 		return err
 	}
@@ -227,8 +230,11 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	})
 }
 
-// filesOf adds to settings, up to 2,000, the hashes of files that a command names, and of programs and scripts that
-// scripts among them name. It returns the text of all.
+// mostSettings bounds the variables and files that are compared.
+const mostSettings = 2000
+
+// filesOf adds to settings, up to [mostSettings], the hashes of files that a command names, and of programs and scripts
+// that scripts among them name. It returns the text of all.
 func filesOf(dir, text string, command bool, to map[string]string) string {
 	all := text
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
@@ -242,7 +248,7 @@ func filesOf(dir, text string, command bool, to map[string]string) string {
 		}
 		for _, file := range files {
 			sum, script := fileOf(file, command)
-			if sum != "" && !strings.Contains(to[key], sum) && len(to) < 2000 {
+			if sum != "" && !strings.Contains(to[key], sum) && len(to) < mostSettings {
 				to[key] += sum
 				all += "\n" + filesOf(dir, script, false, to)
 			}
