@@ -175,7 +175,8 @@ func TestParseErrors(t *testing.T) {
 		{"bound of registers", "[[rule]]\nmetric = \"registers\"\nat_most = \"1us\"\n",
 			`x.toml:3: at_most: the unit of registers is per thread; write it like "3"`},
 		{"metric by a part of its name", "[[rule]]\nmetric = \"step\"\nmax = \"1%\"\n",
-			`x.toml:2: metric: no metric matches "step"; the nearest are step_time, mean_step_time, rank_step_time (nsgate help policy lists all)`},
+			`x.toml:2: metric: no metric matches "step"; the nearest are step_time, mean_step_time, ` +
+				`rank_step_time (nsgate help policy lists all)`},
 		{"raw metric without a direction", "[[rule]]\nmetric = \"ncu:lts__t_sectors.sum.per_second\"\nmax = \"5%\"\n",
 			"x.toml:2: metric: whether more or less of ncu:lts__t_sectors.sum.per_second is better is not known; " +
 				`add better = "higher" or better = "lower"`},
