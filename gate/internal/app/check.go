@@ -41,8 +41,7 @@ type Check struct {
 	Profiler model.Profiler
 	Kernels  []string // short names of those to judge, none for all
 	Explain  Explain  // which regressions to explain by counters, where the Measurer can
-	// ExplainTime is how long explanations may take: 0 as long as the runs of the head took, from [leastExplainTime] to
-	// [mostExplainTime], negative for any.
+	// ExplainTime is how long explanations may take: 0 as long as the runs took, within bounds, negative for any.
 	ExplainTime time.Duration
 	// ExplainLess and ExplainMore say how to leave out explanations, and how to allow them more time.
 	ExplainLess, ExplainMore string

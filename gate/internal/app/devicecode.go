@@ -168,7 +168,7 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	const linesLimit = 10 * time.Second // how long line tables may be read
 	slower, called := code.Slower(r), func(f result.Finding) bool {
-		return f.Origin != nil && f.Origin.File != "" && f.Origin.Line > 0
+		return f.Origin.Known() && f.Origin.Line > 0
 	}
 	if len(slower) == 0 && !slices.ContainsFunc(r.Findings, called) || ctx.Err() != nil {
 		return
@@ -266,17 +266,23 @@ func (c *Check) tree(ctx context.Context, commit string) (t *code.Tree, unknown 
 		return nil, err.Error()
 	}
 	dir, _ := filepath.Abs(c.Code.Dir)
-	tracked := func(name string) bool {
-		names, err := in.Output(ctx, "ls-files", "--", name)
-		return err == nil && names != ""
-	}
-	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked}, ""
+	return &code.Tree{Root: in.Top, Dir: dir, Hunks: hunks, Tracked: tracked(ctx, in.Top)}, ""
 }
 
-// defined is the definition of a finding's kernel in the repository; file is relative to its root.
+// tracked reports whether git knows a file below a directory.
+func tracked(ctx context.Context, dir string) func(name string) bool {
+	return func(name string) bool { return Ask(ctx, dir, "ls-files", "--", name) != "" }
+}
+
+// Definitions finds the definition of a finding's kernel below the root of a repository; file is relative to that.
+func Definitions(ctx context.Context, root string) func(f result.Finding) (file string, line int, ok bool) {
+	return code.Definitions(input.Tree(root), tracked(ctx, root))
+}
+
+// defined is the definition of a finding's kernel in the repository.
 func (c *Check) defined(f result.Finding) (file string, line int, ok bool) {
 	if c.definitions == nil {
-		c.definitions = code.Definitions(input.Tree(Repository()))
+		c.definitions = Definitions(context.Background(), Repository())
 	}
 	return c.definitions(f)
 }

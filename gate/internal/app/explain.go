@@ -107,12 +107,9 @@ func (c *Check) unstacked(f result.Finding) bool {
 // explainTime is the time for explanations, 0 for any.
 func (c *Check) explainTime(paired bool) time.Duration {
 	// The default of [Check.ExplainTime] lies between these.
-	const leastExplainTime, mostExplainTime = 15 * time.Second, time.Minute
-	head := time.Duration(c.Live.spent.Total)
-	if paired {
-		head /= 2
-	}
-	return max(cmp.Or(c.ExplainTime, min(max(head, leastExplainTime), mostExplainTime)), 0)
+	const leastExplainTime, eachBuild, mostExplainTime = 5 * time.Second, 10 * time.Second, time.Minute
+	least := leastExplainTime + result.Either(paired, 2*eachBuild, eachBuild)
+	return max(cmp.Or(c.ExplainTime, min(max(time.Duration(c.Live.spent.Total), least), mostExplainTime)), 0)
 }
 
 // begin tells the observer of a part, and how long it may take.
@@ -159,7 +156,7 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		dump.Torch = dump.Torch || slices.ContainsFunc(append(r.Findings[i].HeadNames, r.Findings[i].Kernel),
 			inductor().MatchString)
 	}
-	if err := x.affords(false); err != nil {
+	if err := x.affords(false, 0); err != nil {
 		return err
 	}
 	x.begin("running once more to see from where that is called")
@@ -217,13 +214,14 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 	for _, i := range indices {
 		skip = min(skip, launched(r.HeadSessions, r.Findings[i].Subject())-1)
 	}
+	took := time.Duration(0) // by the head
 	profile := func(side string, build Build, name func(*result.Finding) string) (*counters.Profile, error) {
 		var kernels []string
 		for _, i := range indices {
 			kernels = measure.Once(kernels, measure.ShortName(name(&r.Findings[i])))
 		}
 		kill := single(r.HeadSessions, kernels)
-		if err := cmp.Or(ctx.Err(), x.affords(kill)); err != nil {
+		if err := cmp.Or(ctx.Err(), x.affords(kill, took)); err != nil {
 			return nil, err
 		}
 		x.begin(fmt.Sprintf("profiling what got slower with %s: %s", tool.Name, side))
@@ -231,29 +229,35 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{
 				Kernels: kernels, Skip: max(skip, 0), Why: true, Kill: kill}})
 	}
+	began := time.Now()
 	after, err := profile("head", m.Head, func(f *result.Finding) string { return f.Name })
+	took = time.Since(began)
 	if err != nil {
 		return err
 	}
 	var before *counters.Profile
+	none := why.Alone
 	if b, ok := x.Baselines.ForGPU(r.Head.Environment.GPU); ok {
 		before = why.ProfileOf(model.Counted(b.Sessions)) // counters that the record stored
 	}
 	if x.base != nil {
 		before, err = profile("base", *x.base, why.BaseName)
 		x.lacks(ctx, "no counters of the base", err)
+		none = "not compared with the base's"
 	}
-	r.Explain(why.Causes(r.Findings, indices, before, after), nil)
+	r.Explain(why.Causes(r.Findings, indices, before, after, none), nil)
 	return nil
 }
 
-// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation.
-func (x *explanation) affords(short bool) error {
+// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation, and
+// no less than one took.
+func (x *explanation) affords(short bool, took time.Duration) error {
 	runs := x.Live.spent
 	least := time.Duration(runs.InRuns) / time.Duration(max(runs.Runs, 1))
 	if parts := insight.RunParts(model.Timed(x.report.HeadSessions)); short && len(parts) > 0 {
 		least = min(least, time.Duration(parts[0].Time))
 	}
+	least = max(least, took)
 	if x.ends.IsZero() || time.Until(x.ends) > least {
 		return nil
 	}
@@ -338,5 +342,6 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found 
 		}
 		profiles[i] = page.Counters[0]
 	}
-	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1]), "", nil
+	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1],
+		why.Alone), "", nil
 }

@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
@@ -175,7 +173,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 		options.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 	}
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
-		options.Locate = code.Definitions(input.Tree(top))
+		options.Locate = app.Definitions(e.ctx, top)
 	}
 	options.Source = sourceHost(e)
 	printed, stored := j.Shown(nil), j.Shown(e.elided().Replace)

@@ -77,7 +77,7 @@ func ExampleRender_markdown() {
 func Example_remarks() {
 	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T " +
 		"a, const T *x, T *y) {}")}}
-	for _, r := range story.Tell(slower, report.Options{Locate: code.Definitions(repository)}).Remarks() {
+	for _, r := range story.Tell(slower, report.Options{Locate: code.Definitions(repository, nil)}).Remarks() {
 		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
 		for _, l := range r.Lines {
 			fmt.Println(" ", l)

@@ -210,6 +210,9 @@ type Origin struct {
 	Share     Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }
 
+// Known reports whether the file is known, and its line.
+func (o *Origin) Known() bool { return o != nil && o.File != "" }
+
 // Cause is why a kernel got slower, from its counters in base and head; of a row of a benchmark file
 // the kernels of its profiled runs, as a summary and a note.
 type Cause struct {

@@ -230,7 +230,7 @@ func (b *Build) follow(r Run) error {
 		return nil
 	}
 	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write to "+
-		filepath.Base(b.Root), "files of the base build changed between its runs")
+		cmp.Or(git.Within(".", b.Root), b.Root), "files of the base build changed between its runs")
 }
 
 // followAll is follow of runs in order; the first error counts.

@@ -44,9 +44,9 @@ func Slower(r *result.Report) map[int][]string {
 }
 
 // Definitions finds the definition of a finding's kernel in a repository, which is searched once, for the first kernel.
-// file is relative to its root.
-func Definitions(root fs.FS) func(f result.Finding) (file string, line int, ok bool) {
-	definition := locate.Kernels(root)
+// file is relative to its root. Of several definitions those in tracked files count, nil for all.
+func Definitions(root fs.FS, tracked func(string) bool) func(f result.Finding) (file string, line int, ok bool) {
+	definition := locate.Kernels(root, tracked)
 	return func(f result.Finding) (string, int, bool) {
 		if f.Scope != measure.ScopeKernel {
 			return "", 0, false

@@ -167,7 +167,7 @@ func TestEvidence(t *testing.T) {
 
 // Only kernels have a definition.
 func TestDefinitions(t *testing.T) {
-	defined := Definitions(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}})
+	defined := Definitions(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}, nil)
 	for _, c := range []struct {
 		f    result.Finding
 		want string

@@ -117,7 +117,7 @@ var conditions = map[string]func(*Failure) bool{
 		lead(func(x *result.Finding) bool { return x.Match == "geometry" })),
 	"kernel, collective": of(measure.ScopeKernel,
 		func(x *result.Finding) bool { return attribution.Communicates(x.Name) }),
-	"kernel, place":    of(measure.ScopeKernel, func(x *result.Finding) bool { return x.Origin != nil }),
+	"kernel, place":    of(measure.ScopeKernel, func(x *result.Finding) bool { return x.Origin.Known() }),
 	"kernel, its time": scoped(measure.ScopeKernel),
 	"range":            scoped(measure.ScopeRange),
 	"step, profiler":   func(f *Failure) bool { return f.Part == "profiler" },

@@ -50,6 +50,8 @@ func TestDo(t *testing.T) {
 	geometry.Match = "geometry"
 	placed := kernel()
 	placed.Origin = &result.Origin{File: "train.py", Line: 4}
+	called := kernel()
+	called.Origin = &result.Origin{Function: "Start"}
 	profiled := slowerBy(measure.ScopeBenchmark, "BM_x/1", measure.Duration, 1, 2)
 	profiled.Cause = &result.Cause{}
 	late := &result.Ranks{Straggler: &result.Straggler{Rank: "rank 1", Late: true}}
@@ -178,6 +180,7 @@ func TestDo(t *testing.T) {
 		{"kernel", "collective", Failure{}, []*result.Finding{slowerBy(measure.ScopeKernel,
 			"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", measure.Time, 1, 2)}},
 		{"kernel", "place", Failure{}, []*result.Finding{placed}},
+		{"kernel", "its time", Failure{}, []*result.Finding{called}},
 		{"kernel", "its time", Failure{}, []*result.Finding{kernel(), grown(measure.SyncCalls),
 			grown(measure.Allocations), grown(measure.PageableBytes)}},
 		{"range", "", Failure{}, []*result.Finding{slowerBy(measure.ScopeRange, "forward", measure.GPUTime, 1, 2)}},

@@ -80,23 +80,26 @@ func BaseName(f *result.Finding) string {
 	return f.Name
 }
 
-// Causes are the causes of some findings, by index, from the counters of both sides; base is nil for none.
-func Causes(findings []result.Finding, indices []int, base, head *counters.Profile) map[int]*result.Cause {
+// Alone notes that a baseline has no counters.
+const Alone = "nothing to compare with: measure a base build too, or record the baseline with counters"
+
+// Causes are the causes of some findings, by index, from the counters of both sides; base is nil for none, with a note.
+func Causes(findings []result.Finding, indices []int, base, head *counters.Profile, none string) map[int]*result.Cause {
 	out := map[int]*result.Cause{}
 	for _, i := range indices {
-		out[i] = cause(&findings[i], base, head)
+		out[i] = cause(&findings[i], base, head, none)
 	}
 	return out
 }
 
-func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
+func cause(f *result.Finding, base, head *counters.Profile, none string) *result.Cause {
 	after, missing := launches(head, f.Subject(), "head")
 	if missing != "" {
 		return &result.Cause{Summary: missing}
 	}
 	if base == nil {
 		out := Stand(after)
-		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
+		out.Note = none
 		return out
 	}
 	s := result.Either(f.Match == "exact", f.Subject(), measure.Subject{Scope: f.Scope, Name: BaseName(f)})
@@ -140,7 +143,7 @@ func Counted(findings []result.Finding, base, head []model.Session) map[int]*res
 		indices = moved(findings)
 	}
 	before, after := ProfileOf(model.Counted(base)), ProfileOf(head)
-	out := Causes(findings, indices, before, after)
+	out := Causes(findings, indices, before, after, Alone)
 	if before != nil && after != nil {
 		explainReplaced(findings, before, after, out)
 	}

@@ -71,7 +71,7 @@ func TestAttachAmbiguous(t *testing.T) {
 		{one, &counters.Profile{}, "No launch of this kernel was profiled in the head"},
 	} {
 		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
-		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {
+		if got := cause(f, tt.base, tt.head, Alone); !strings.Contains(got.Summary+" "+got.Note, tt.want) {
 			t.Errorf("got %+v, want %q", got, tt.want)
 		}
 	}

@@ -22,10 +22,11 @@ const (
 
 // Kernels finds the definition of a kernel by its short name and the whole one: a __global__ function of C++, in a file
 // that opens its namespaces, or a function under a Triton or Numba decorator. ok is true if there is exactly one
-// definition, or none and one declaration. file is relative to root, which is searched once, at the first call.
-func Kernels(root fs.FS) func(kernel, whole string) (file string, line int, ok bool) {
+// definition, or none and one declaration. file is relative to root, which is searched once, at the first call. Of several
+// those in files that git knows count, by tracked: a build or an old copy may lie beside the source; nil for all.
+func Kernels(root fs.FS, tracked func(file string) bool) func(kernel, whole string) (file string, line int, ok bool) {
 	search := sync.OnceValue(func() definitions { return find(root) })
-	return func(kernel, whole string) (string, int, bool) { return search().locate(kernel, whole) }
+	return func(kernel, whole string) (string, int, bool) { return search().locate(kernel, whole, tracked) }
 }
 
 type place struct {
@@ -59,7 +60,7 @@ type definitions map[string][]place
 // variant is the suffix of a compiled variant of a function, by Triton ("_0d1d2de") or Numba ("$12").
 var variant = input.Pattern(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
-func (d definitions) locate(kernel, whole string) (file string, line int, ok bool) {
+func (d definitions) locate(kernel, whole string, tracked func(string) bool) (file string, line int, ok bool) {
 	places, known := d[kernel]
 	if !known {
 		places = d[variant().ReplaceAllString(kernel, "")]
@@ -67,6 +68,9 @@ func (d definitions) locate(kernel, whole string) (file string, line int, ok boo
 	places = slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.in(kernel, whole) })
 	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
 		places = bodies
+	}
+	if len(places) > 1 && tracked != nil {
+		places = slices.DeleteFunc(places, func(p place) bool { return !tracked(p.file) })
 	}
 	first := append(places, place{})[0]
 	return first.file, first.line, len(places) == 1

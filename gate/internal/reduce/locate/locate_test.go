@@ -110,7 +110,7 @@ def k(x, n):
 				root[name] = &fstest.MapFile{Data: []byte(text)}
 			}
 			short, _, _ := strings.Cut(c.kernel[strings.LastIndex(c.kernel, ":")+1:], "<")
-			file, line, ok := Kernels(root)(short, c.kernel)
+			file, line, ok := Kernels(root, nil)(short, c.kernel)
 			got := ""
 			if ok {
 				got = fmt.Sprintf("%s:%d", file, line)
@@ -125,14 +125,14 @@ def k(x, n):
 func TestLocateLeavesAlone(t *testing.T) {
 	source := &fstest.MapFile{Data: []byte("__global__ void k() {}")}
 	link := &fstest.MapFile{Data: source.Data, Mode: fs.ModeSymlink}
-	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source})("k", "k"); !ok || file != "b.cu" {
+	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source}, nil)("k", "k"); !ok || file != "b.cu" {
 		t.Errorf("followed a link: %q", file)
 	}
 	large := fstest.MapFS{"a.cu": source}
 	for i := range maxFiles {
 		large[fmt.Sprintf("f%d.h", i)] = &fstest.MapFile{}
 	}
-	if _, _, ok := Kernels(large)("k", "k"); ok {
+	if _, _, ok := Kernels(large, nil)("k", "k"); ok {
 		t.Error("found exactly one in a part of the repository")
 	}
 }
@@ -175,7 +175,7 @@ func TestNamespaces(t *testing.T) {
 		{"in a comment of Python", "a.py", "import cupy\n# __global__ void k() {}\n", "k()", ""},
 	} {
 		root := fstest.MapFS{c.file: {Data: []byte(c.text)}}
-		file, line, ok := Kernels(root)("k", c.whole)
+		file, line, ok := Kernels(root, nil)("k", c.whole)
 		if got := fmt.Sprintf("%s:%d", file, line); ok && got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %s %v, want %q", c.name, got, ok, c.want)
 		}

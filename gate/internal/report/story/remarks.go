@@ -121,15 +121,14 @@ func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	return x
 }
 
-// Whereabouts are the source lines that launch the kernels of a cause, or make its CUDA calls; without any the place of
-// the kernel's definition.
+// Whereabouts are the source lines that launch the kernels of a cause, or make its CUDA calls; before a function without
+// a line, and without any, the place of the kernel's definition.
 func (v *Story) Whereabouts(c *Cause) []string {
-	at := c.Places()
-	lead := c.Lead()
-	if file, line := v.Place(lead.F); len(at) == 0 && file != "" {
-		return []string{fmt.Sprintf("%s:%d, definition of %s", file, line, Clean(lead.F.Kernel))}
+	f := c.Lead().F
+	if file, line := v.Place(f); file != "" && !f.Origin.Known() {
+		return append([]string{fmt.Sprintf("%s:%d, definition of %s", file, line, Clean(f.Kernel))}, c.Places()...)
 	}
-	return at
+	return c.Places()
 }
 
 // PlaceOf is the first place in the source of a cause.

@@ -161,6 +161,27 @@ func TestNewKernels(t *testing.T) {
 	}
 }
 
+// The definition of a kernel that a function without a line launches is a place beside that.
+func TestWhereabouts(t *testing.T) {
+	f := result.Finding{Scope: measure.ScopeKernel, Name: "saxpy", Kernel: "saxpy", Metric: measure.Time.Name,
+		Unit: "ns", Base: 20e3, Head: 30e3, Change: 0.5, Outcome: result.Slower, Gates: true}
+	for _, c := range []struct {
+		origin *result.Origin
+		want   []string
+	}{
+		{nil, []string{"app.cu:5, definition of saxpy"}},
+		{&result.Origin{Function: "Start", Share: 1}, []string{"app.cu:5, definition of saxpy", "Start"}},
+		{&result.Origin{File: "a.py", Line: 2, Function: "f", Share: 1}, []string{"a.py:2 in f"}},
+	} {
+		f.Origin = c.origin
+		v := Tell(&result.Report{Verdict: result.Fail, Findings: []result.Finding{f}},
+			Options{Locate: func(result.Finding) (string, int, bool) { return "app.cu", 5, true }})
+		if got := v.Whereabouts(&v.Causes[0]); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.origin, got, c.want)
+		}
+	}
+}
+
 func TestCommitID(t *testing.T) {
 	for commit, want := range map[string]string{
 		"a1b2c3d4e5f60718293a4b5c6d7e8f9012345678": "a1b2c3d4e5f6071829", "43555997f4ca": "43555997f4ca",

@@ -206,7 +206,7 @@ func Untold(rows []Row) []Row {
 
 // Place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
 func (v *Story) Place(f result.Finding) (file string, line int) {
-	if o := f.Origin; o != nil && o.File != "" {
+	if o := f.Origin; o.Known() {
 		return Clean(o.File), max(o.Line, 1)
 	}
 	if v.Locate != nil {
