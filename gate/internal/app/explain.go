@@ -77,7 +77,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 		ctx, stop = c.Decided(ctx, r)
 		defer stop()
 	}
-	if limit := c.explainTime(base != nil); limit > 0 {
+	if limit := c.explainTime(); limit > 0 {
 		x.ends = time.Now().Add(limit)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, x.ends.Add(-limit/endingShare), errExplainTime)
@@ -105,11 +105,11 @@ func (c *Check) unstacked(f result.Finding) bool {
 }
 
 // explainTime is the time for explanations, 0 for any.
-func (c *Check) explainTime(paired bool) time.Duration {
-	// The default of [Check.ExplainTime] lies between these.
-	const leastExplainTime, eachBuild, mostExplainTime = 5 * time.Second, 10 * time.Second, time.Minute
-	least := leastExplainTime + result.Either(paired, 2*eachBuild, eachBuild)
-	return max(cmp.Or(c.ExplainTime, min(max(time.Duration(c.Live.spent.Total), least), mostExplainTime)), 0)
+func (c *Check) explainTime() time.Duration {
+	// The default of [Check.ExplainTime] lies between these. The least holds call stacks and ncu on two builds.
+	const leastExplainTime, mostExplainTime = 25 * time.Second, time.Minute
+	runs := time.Duration(c.Live.spent.Total)
+	return max(cmp.Or(c.ExplainTime, min(max(runs, leastExplainTime), mostExplainTime)), 0)
 }
 
 // begin tells the observer of a part, and how long it may take.

@@ -103,6 +103,8 @@ var conditions = map[string]func(*Failure) bool{
 		func(r reason.NoChangedLines) bool { return !r.Launch && !r.Definition }),
 	"kernel, changed lines elsewhere": stated(
 		func(r reason.NoChangedLines) bool { return r.Definition && len(r.Elsewhere) > 0 }),
+	"kernel, changed lines elsewhere, called": stated(
+		func(r reason.NoChangedLines) bool { return r.Launch && len(r.Elsewhere) > 0 }),
 	"kernel, another operation":        fact[reason.OtherParts],
 	"kernel, an operation more":        fact[reason.AddedOperation],
 	"kernel, other code":               anyOf(fact[reason.CodeChangedHere], fact[reason.NoLines]),

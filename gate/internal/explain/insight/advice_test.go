@@ -166,6 +166,9 @@ func TestDo(t *testing.T) {
 			"no-changed-lines", nil)}},
 		{"kernel", "changed lines elsewhere", Failure{}, []*result.Finding{with(kernel(), "no-changed-lines",
 			result.Args{"definition": true, "elsewhere": []string{"a.cu:1, in twice"}})}},
+		{"kernel", "changed lines elsewhere, called", Failure{}, []*result.Finding{
+			with(slowerBy(measure.ScopeKernel, "saxpy", measure.Launches, 1, 2), "no-changed-lines",
+				result.Args{"launch": true, "elsewhere": []string{"a.py:1, in f"}})}},
 		{"kernel", "other code", Failure{}, []*result.Finding{with(kernel(), "code-changed-here", nil)}},
 		{"kernels", "more launches of all", Failure{Loops: true},
 			[]*result.Finding{slowerBy(measure.ScopeKernel, "saxpy", measure.Total, 1, 2)}},

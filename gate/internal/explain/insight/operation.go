@@ -33,12 +33,15 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 	if f.Scope != measure.ScopeKernel || f.Outcome == result.Gone || f.Outcome.Kept() {
 		return nil, nil
 	}
-	of := func(all []model.Operation) []model.Operation {
+	of := func(all []model.Operation, kernels ...string) []model.Operation {
 		return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool {
-			return x.Kernel != f.Subject().Short()
+			return !slices.Contains(kernels, x.Kernel)
 		})
 	}
-	was, is := of(base), of(head)
+	was, is := of(base, f.Subject().Short()), of(head, f.Subject().Short())
+	if len(is) == 0 && f.Replaces() {
+		is = of(head, measure.Map(f.HeadNames, measure.ShortName)...)
+	}
 	lacks := func(x model.Operation) bool {
 		return !slices.ContainsFunc(base, func(y model.Operation) bool { return x.Path == y.Path })
 	}

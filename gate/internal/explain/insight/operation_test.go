@@ -41,3 +41,23 @@ func TestNewKernelOfFunction(t *testing.T) {
 		}
 	}
 }
+
+// Several kernels that replace others have the place of the dearest, or of another whose operation is known.
+func TestOperationOfReplacement(t *testing.T) {
+	sort := model.Operation{Kernel: "sort_1", Path: "jit(f)/sort", File: "a.py", Line: 5, Function: "f"}
+	add := model.Operation{Kernel: "loop_add_fusion", Path: "jit(f)/add", File: "a.py", Line: 9, Function: "f"}
+	f := &result.Finding{Name: "sort_1", Kernel: "sort_1", Scope: measure.ScopeKernel, Outcome: result.Slower,
+		Match: "rest", BaseNames: []string{"fusion_3"}, HeadNames: []string{"loop_add_fusion", "sort_1"}}
+	for _, c := range []struct {
+		head []model.Operation
+		line int
+	}{{[]model.Operation{add, sort}, 5}, {[]model.Operation{add}, 9}} {
+		if place, _ := Operation(f, nil, c.head); place == nil || place.Line != c.line {
+			t.Errorf("%v, want line %d", place, c.line)
+		}
+	}
+	f.Match = "exact"
+	if place, _ := Operation(f, nil, []model.Operation{add}); place != nil {
+		t.Errorf("a kernel of its own name is at %v", place)
+	}
+}

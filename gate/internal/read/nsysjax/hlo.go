@@ -39,7 +39,7 @@ type fusion struct {
 	calls string // the computation
 }
 
-// Operations are the fusions in an optimised program as XLA dumps it (*after_optimizations.txt), in its order: the name
+// Operations are the fusions, and sorts, which stay alone, in an optimised program as XLA dumps it (*after_optimizations.txt), in its order: the name
 // of the kernel, its operation, and its own line, or another that more than twice as many of its parts come from. Equal
 // fusions run as the kernel of one of them, so that a fusion is one of its deduplicated name as well. own is the name
 // of a file of the repository, "" for another file.
@@ -76,7 +76,7 @@ var (
 	hloRow         = input.Pattern(`^([0-9]{1,9}) (?:"(.*)"|\{(.*)\})$`)
 	hloComputation = input.Pattern(`^(?:ENTRY )?%?([^ ]+) \(.*\{$`)
 	hloInstruction = input.Pattern(`^ +(?:ROOT )?%?([^ ]+) = `)
-	hloFusion      = input.Pattern(` fusion\(.* calls=%?([^ ,]+)`)
+	hloFusion      = input.Pattern(` (?:fusion|sort)\(.* (?:calls|to_apply)=%?([^ ,]+)`)
 	hloMetadata    = input.Pattern(` metadata=\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}`)
 	partName       = input.Pattern(`[a-z0-9_]+$`)
 	hloField       = input.Pattern(`([a-z_]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9]+))`)

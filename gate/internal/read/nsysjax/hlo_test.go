@@ -65,6 +65,15 @@ func TestOperations(t *testing.T) {
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
 	}
+
+	sort := "%compare.3 (p: f32[]) -> pred[] {\n}\nENTRY %m () -> f32[] {\n  %sort.19.1 = f32[8,4] sort(%p), " +
+		"dimensions={1}, is_stable=true, to_apply=%compare.3, metadata={op_name=\"jit(f)/sort\" " +
+		"source_file=\"/app/a.py\" source_line=5}\n}\n"
+	found, err = Operations(strings.NewReader(sort), own)
+	if err != nil || len(found) != 1 || found[0] != (model.Operation{Kernel: "sort_19_1", Path: "jit(f)/sort",
+		File: "a.py", Line: 5}) {
+		t.Errorf("%+v, %v", found, err)
+	}
 }
 
 func FuzzOperations(f *testing.F) {
