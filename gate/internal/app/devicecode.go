@@ -15,6 +15,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
+	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -170,7 +171,8 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	slower, called := code.Slower(r), func(f result.Finding) bool {
 		return f.Origin.Known() && f.Origin.Line > 0
 	}
-	if len(slower) == 0 && !slices.ContainsFunc(r.Findings, called) || ctx.Err() != nil {
+	grown := func(f result.Finding) bool { return f.Outcome == result.Slower || f.Increased() || called(f) }
+	if !slices.ContainsFunc(r.Findings, grown) || ctx.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, linesLimit)
@@ -185,6 +187,7 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	if len(files.Wanted) > 0 {
 		known.read, known.err = files.ask(ctx)
 	}
+	targets := why.Targets(r, true)
 	for i, f := range r.Findings {
 		var ofCode, ofLaunch result.Remark // empty for none
 		fused := c.fused(f)
@@ -196,6 +199,9 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 		}
 		if source := len(fused) > 0 && ofCode.Key != ""; known.tree != nil && called(f) && !source {
 			ofLaunch = known.tree.Changed(f.Origin.File, f.Origin.Line, code.Launch)
+		}
+		if known.tree != nil && grown(f) && !f.Origin.Known() {
+			ofLaunch = known.tree.Calling(f, targets[i].Call())
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -154,6 +155,37 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 		return result.Remark{}
 	}
 	return t.changed([]devicecode.Line{at}, is)
+}
+
+// Calling says which changed lines name what a finding is about: its kernel, outside of the kernel's definition, the CUDA
+// function call, or those of copies and allocations. It is empty where none does.
+func (t *Tree) Calling(f result.Finding, call string) result.Remark {
+	name := regexp.QuoteMeta(call)
+	switch {
+	case call != "":
+	case f.Scope == measure.ScopeKernel:
+		name = regexp.QuoteMeta(f.Kernel)
+	case f.Subject().Kind() == measure.ScopeCopy:
+		name = `cudaMem(?:cpy|set)\w*`
+	case f.Metric == measure.Allocations.Name:
+		name = `cudaMalloc\w*`
+	default:
+		return result.Remark{}
+	}
+	named := regexp.MustCompile(`(?:^|\W)` + name + `(?:\W|$)`)
+	var calling []span
+	for _, h := range t.Hunks {
+		for line := h.First; line <= h.Last && !h.Removed && t.open(h.File) != nil; line++ {
+			around, _ := t.open(h.File).Around(line)
+			if t.open(h.File).Matches(line, named) && around.Name != f.Kernel {
+				calling = append(calling, span{git.Hunk{File: h.File, First: line, Last: line}, around.Name})
+			}
+		}
+	}
+	if len(calling) == 0 {
+		return result.Remark{}
+	}
+	return result.Say(reason.ChangedLines{Lines: texts(calling), Launch: true})
 }
 
 // Holds reports whether a line of a file, relative to the repository, is one that changed.

@@ -24,6 +24,9 @@ type Target struct {
 	timed  bool   // weigh calls by their time instead of counting them
 }
 
+// Call is the CUDA function, "" for kernels.
+func (t Target) Call() string { return t.call }
+
 func (t Target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
 
 // is reports whether the target has a kernel.

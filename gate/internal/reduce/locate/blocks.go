@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -41,6 +42,11 @@ func ReadSource(file string, text []byte) (s Source, ok bool) {
 func (s Source) Holds(first, last int) bool {
 	last = min(last, len(s.code))
 	return first > 0 && first <= last && len(bytes.TrimSpace(bytes.Join(s.code[first-1:last], nil))) > 0
+}
+
+// Matches reports whether the code of a line, not its comment, has what matches.
+func (s Source) Matches(line int, what *regexp.Regexp) bool {
+	return line > 0 && line <= len(s.code) && what.Match(s.code[line-1])
 }
 
 // Around is the outermost function around a line.

@@ -63,10 +63,11 @@ func (v *Story) tell(c *Cause) {
 			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
 		}
 	}
-	if c.idle == nil {
-		// The waterfall shows the part of the step.
-		c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(result.Is[reason.StepPart])...)
+	elsewhere := result.Is[reason.StepPart] // in the waterfall
+	if c.idle != nil {                      // the calls are told
+		elsewhere = func(x result.Remark) bool { return !result.Is[reason.ChangedLines](x) }
 	}
+	c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(elsewhere)...)
 	c.Why = append(c.Why, c.bounds()...)
 	if c.Class == Failing {
 		c.Why = append(c.Why, r.modes()...)
