@@ -297,7 +297,7 @@ func Histories(ctx context.Context, root, workload string, further []history.Mom
 		h.Workload = workload
 		histories = append(histories, h)
 	}
-	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
+	measure.Sort(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
 	return histories, Ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 

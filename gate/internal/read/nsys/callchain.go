@@ -83,7 +83,7 @@ func (r *reader) readFrames() error {
 		return err
 	}
 	for _, frames := range r.chains {
-		slices.SortStableFunc(frames, func(a, b nativeFrame) int { return cmp.Compare(a.depth, b.depth) })
+		measure.Sort(frames, func(a, b nativeFrame) int { return cmp.Compare(a.depth, b.depth) })
 	}
 	// The strings that are missing so far: few, and only in recordings with stacks.
 	return r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {

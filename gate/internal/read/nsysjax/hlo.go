@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -60,7 +61,9 @@ func Operations(text io.Reader, own func(file string) string) ([]model.Operation
 	for _, f := range h.fusions {
 		x, of := f.Operation, h.votes[f.calls]
 		most := 2 * of[model.Operation{File: x.File, Line: x.Line, Function: x.Function}]
-		for _, place := range slices.SortedFunc(maps.Keys(of), model.Operation.Compare) {
+		places := slices.Collect(maps.Keys(of))
+		measure.Sort(places, model.Operation.Compare)
+		for _, place := range places {
 			if votes := of[place]; votes > most {
 				x.File, x.Line, x.Function, most = place.File, place.Line, place.Function, votes
 			}

@@ -177,7 +177,7 @@ func (v *Story) added(of Row) (out []Row) {
 	if 2*sum < whole.F.Head-whole.F.Base {
 		return nil
 	}
-	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(b.F.Head, a.F.Head) })
+	measure.Sort(out, func(a, b Row) int { return cmp.Compare(b.F.Head, a.F.Head) })
 	return out
 }
 
