@@ -38,6 +38,24 @@ func TestListAtAnyWidth(t *testing.T) {
 	}
 }
 
+// A bound text wider than a line goes on in the next one, with all its numbers; a single word loses its middle.
+func TestBoundText(t *testing.T) {
+	bound := story.Bind("GPU time of the run 191.5 → 260.8 ms (+36.1 %); 37 kernels")
+	p := newPage(Options{Width: 40})
+	p.line(2, 4, span{Text: "sum " + bound})
+	p.line(2, 4, span{Text: strings.Repeat("ab", 30)})
+	text := p.b.String()
+	if got := story.Flat(text); !strings.HasPrefix(got, "sum "+story.Flat(bound)+" abab") ||
+		!strings.Contains(got, "…") || strings.Contains(text, "+36.1\n") {
+		t.Errorf("got\n%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if story.Columns(strings.TrimSuffix(line, "\n")) > 40 {
+			t.Errorf("%q is too long", line)
+		}
+	}
+}
+
 // Names that differ in their middle only are told apart in every width, and numbers stay whole.
 func TestHistoryAtAnyWidth(t *testing.T) {
 	names := []string{"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_kernel0_0",

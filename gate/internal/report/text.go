@@ -233,7 +233,7 @@ func newPage(o story.Options) *page {
 }
 
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
-// space unless one of them has it. A word wider than a line loses its middle.
+// space unless one of them has it. Bound words wider than a line go on the next one, a single one loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.Width/2)
 	var words [][]span
@@ -245,7 +245,14 @@ func (p *page) line(first, rest int, spans ...span) {
 			text = terminal.ASCII(text)
 		}
 		open = open && strings.IndexFunc(text, breaks) != 0
-		for i, word := range strings.FieldsFunc(text, breaks) {
+		var fields []string
+		for word := range strings.FieldsFuncSeq(text, breaks) {
+			if story.Columns(word) > p.Width-rest {
+				word = story.Bound(story.Flat(word))
+			}
+			fields = append(fields, strings.FieldsFunc(word, breaks)...)
+		}
+		for i, word := range fields {
 			if i > 0 || !open {
 				words = append(words, nil)
 			}
