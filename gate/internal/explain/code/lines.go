@@ -157,27 +157,27 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 	return t.changed([]devicecode.Line{at}, is)
 }
 
-// Calling says which changed lines name what a finding is about: its kernel, outside of the kernel's definition, the CUDA
-// function call, or those of copies and allocations. It is empty where none does.
+// Calling says which changed lines of C++ call what a finding is about: they launch its kernel, or call the CUDA function
+// call, or those of copies and allocations. It is empty where none does.
 func (t *Tree) Calling(f result.Finding, call string) result.Remark {
-	name := regexp.QuoteMeta(call)
-	switch {
+	name := regexp.QuoteMeta(call) + `\s*\(`
+	switch kernel := regexp.QuoteMeta(f.Kernel); {
 	case call != "":
 	case f.Scope == measure.ScopeKernel:
-		name = regexp.QuoteMeta(f.Kernel)
+		name = kernel + `\s*(?:<[^;]*>\s*)?<<<|cudaLaunch\w*\(.*\W` + kernel + `\W`
 	case f.Subject().Kind() == measure.ScopeCopy:
-		name = `cudaMem(?:cpy|set)\w*`
+		name = `cudaMem(?:cpy|set)\w*\s*\(`
 	case f.Metric == measure.Allocations.Name:
-		name = `cudaMalloc\w*`
+		name = `cudaMalloc\w*\s*\(`
 	default:
 		return result.Remark{}
 	}
-	named := regexp.MustCompile(`(?:^|\W)` + name + `(?:\W|$)`)
+	named := regexp.MustCompile(`(?:^|\W)(?:` + name + `)`)
 	var calling []span
 	for _, h := range t.Hunks {
 		for line := h.First; line <= h.Last && !h.Removed && t.open(h.File) != nil; line++ {
 			around, _ := t.open(h.File).Around(line)
-			if t.open(h.File).Matches(line, named) && around.Name != f.Kernel {
+			if t.open(h.File).Matches(line, named) {
 				calling = append(calling, span{git.Hunk{File: h.File, First: line, Last: line}, around.Name})
 			}
 		}
