@@ -171,6 +171,8 @@ func all(text *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 }
 
 // Pattern is a regular expression compiled at its first use: a command reads one format, and most start no reader.
+//
+//go:noinline
 func Pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
