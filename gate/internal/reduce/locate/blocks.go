@@ -29,12 +29,15 @@ func ReadSource(file string, text []byte) (s Source, ok bool) {
 		return Source{}, false
 	}
 	if path.Ext(file) == ".py" {
-		s.code = bytes.Split(blankDocstrings(text), []byte("\n"))
-		s.functions = pythonFunctions(bytes.Split(blankPython(text), []byte("\n")))
+		comments, texts := partsOfPython(text)
+		s.code = bytes.Split(blank(text, comments), []byte("\n"))
+		s.functions = pythonFunctions(bytes.Split(blank(text, comments, texts), []byte("\n")))
 		return s, true
 	}
-	s.code = bytes.Split(blankCPP(text, false), []byte("\n"))
-	s.functions = cppFunctions(directive().ReplaceAllFunc(blankCPP(text, true), spaces))
+	comments, texts := partsOfCPP(text)
+	s.code = bytes.Split(blank(text, comments), []byte("\n"))
+	code := blank(text, comments, texts)
+	s.functions = cppFunctions(blank(code, directive().FindAllIndex(code, -1)))
 	return s, true
 }
 
@@ -59,16 +62,10 @@ func (s Source) Around(line int) (f Function, within bool) {
 	return f, within
 }
 
-// spaces is as many spaces and line ends as a text has characters.
-func spaces(text []byte) []byte { return filled().ReplaceAll(text, []byte(" ")) }
-
-// blankPython copies a source of Python with spaces for comments and strings.
-func blankPython(source []byte) []byte { return unread().ReplaceAllFunc(source, spaces) }
-
-// blankDocstrings copies a source of Python with spaces for comments and for strings that are a statement: outside of
-// brackets, with nothing before them in their line. Other strings may hold code of a kernel.
-func blankDocstrings(source []byte) []byte {
-	out, depth, last := bytes.Clone(source), 0, 0
+// partsOfPython are the places of the strings of a source of Python, and those of comments and of strings that are a
+// statement: outside of brackets, with nothing before them in their line.
+func partsOfPython(source []byte) (comments, texts [][]int) {
+	depth, last := 0, 0
 	for _, at := range unread().FindAllIndex(source, -1) {
 		before := source[last:at[0]] // since the string or comment before
 		depth += brackets(before)
@@ -77,11 +74,13 @@ func blankDocstrings(source []byte) []byte {
 		statement := depth <= 0 && len(bytes.TrimSpace(lines[n])) == 0 && (n > 0 || last == 0) &&
 			(n == 0 || !bytes.HasSuffix(lines[n-1], []byte("\\")))
 		if source[at[0]] == '#' || statement {
-			copy(out[at[0]:], spaces(source[at[0]:at[1]]))
+			comments = append(comments, at)
+		} else {
+			texts = append(texts, at)
 		}
 		last = at[1]
 	}
-	return out
+	return comments, texts
 }
 
 // brackets is how many brackets a text opens, less those that it closes.
@@ -162,7 +161,11 @@ func cppFunctions(code []byte) (out []Function) {
 		default:
 			continue
 		}
-		start, first = i+1, line
+		// Braces and semicolons within parentheses are those of a default argument, or of a function that is one.
+		if text := code[max(start, i-maxHead):i]; within > 0 ||
+			bytes.Count(text, []byte("(")) <= bytes.Count(text, []byte(")")) {
+			start, first = i+1, line
+		}
 	}
 	if depth != 0 {
 		return nil
@@ -175,22 +178,35 @@ var (
 	define = input.Pattern(`^def\s+(\w+)\s*[\[(]`)
 	// unread are comments and strings.
 	unread = input.Pattern(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
-		`"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`)
-	filled = input.Pattern(`[^\n]`)
+		strung)
+	// A kernel of CuPy that is made of an expression has the last name among the arguments.
+	made     = input.Pattern(`\b(?:Elementwise|Reduction)Kernel\s*` + parens)
+	madeName = input.Pattern(`(?:,|\bname\s*=)\s*["']([A-Za-z_]\w*)["']\s*[,)]`)
 	// A kernel of Pallas has the name of the function given to pallas_call.
 	pallas = input.Pattern(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
 
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other
-// decorators between, functions given to pallas_call, and the kernels of CUDA in strings (CuPy's RawKernel).
+// decorators between, functions given to pallas_call, those of CUDA in strings (CuPy's RawKernel), and those that CuPy
+// makes of an expression.
 func python(source []byte, report func(name string, at place)) {
-	cuda(blankDocstrings(source), report) // in strings
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
-	jitted := has("jit") && (has("triton") || has("cuda"))
-	if !jitted && !has("pallas_call") {
+	jitted, makes := has("jit") && (has("triton") || has("cuda")), has("ElementwiseKernel") || has("ReductionKernel")
+	if !jitted && !makes && !has("pallas_call") && !has("__global__") {
 		return
 	}
-	code := blankPython(source)
+	comments, texts := partsOfPython(source)
+	inStrings(source, comments, texts, report)
+	code := blank(source, comments, texts)
+	for _, at := range made().FindAllIndex(code, -1) {
+		names := madeName().FindAllSubmatchIndex(source[:at[1]][at[0]:], -1)
+		if len(names) > 0 {
+			name := names[len(names)-1]
+			start := at[0] + name[2]
+			report(string(source[start:at[0]+name[3]]),
+				place{line: 1 + bytes.Count(source[:start], []byte("\n")), defined: true, opens: anySpace})
+		}
+	}
 	called := make(map[string]bool)
 	for _, m := range pallas().FindAllSubmatch(code, -1) {
 		called[string(m[1])] = true

@@ -20,6 +20,8 @@ func TestReadSource(t *testing.T) {
 			"def g(self):\n        def h():\n            pass\n        return h\nx = 1\n", "f 2-7, g 11-14, h 12-13"},
 		{"a.py", "y = 1\n@triton.autotune(\n    configs=[1,\n             2],\n)\n@triton.jit\ndef k[T](x):\n" +
 			"    return x\nx = 1\n@jit\nclass A:\n    def f(self):\n        pass\n", "k 2-8, f 12-13"},
+		{"a.cu", "__global__ void k(dim3 d = {1, 1}, int n = int{3}) {\n  int a[] = {1};\n}\nauto l = make([] {\n  " +
+			"return 1;\n});\nvoid f(S s = {}) {\n}\n", "k 1-3, f 7-8"},
 		{"a.txt", "void f() {\n}\n", ""},
 		{"a.cu", "}}}} ))) {{{{ void f( {", ""},
 	} {

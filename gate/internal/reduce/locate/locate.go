@@ -20,10 +20,10 @@ const (
 	anySpace    = "NAMESPACE"
 )
 
-// Kernels finds the definition of a kernel by its short name and the whole one: a __global__ function of C++, in a file
-// that opens its namespaces, or a function under a Triton or Numba decorator. ok is true if there is exactly one
-// definition, or none and one declaration. file is relative to root, which is searched once, at the first call. Of several
-// those in files that git knows count, by tracked: a build or an old copy may lie beside the source; nil for all.
+// Kernels finds the definition of a kernel by its short name and the whole one: a __global__ function of C++, also in a
+// string, in a file that opens its namespaces, or a function under a Triton or Numba decorator. ok is true if exactly
+// one definition may have that name, or none and one declaration. file is relative to root, which is searched once. Of
+// several those in files that git knows count, by tracked: a build or an old copy may lie beside; nil for all.
 func Kernels(root fs.FS, tracked func(file string) bool) func(kernel, whole string) (file string, line int, ok bool) {
 	search := sync.OnceValue(func() definitions { return find(root) })
 	return func(kernel, whole string) (string, int, bool) { return search().locate(kernel, whole, tracked) }
@@ -34,6 +34,8 @@ type place struct {
 	line    int
 	defined bool   // with its body, not only declared
 	opens   string // namespaces around it, or those of its file
+	before  string // of the name in C++: template, attributes
+	after   string // template arguments and parameters
 }
 
 var (
@@ -65,12 +67,21 @@ func (d definitions) locate(kernel, whole string, tracked func(string) bool) (fi
 	if !known {
 		places = d[variant().ReplaceAllString(kernel, "")]
 	}
-	places = slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.in(kernel, whole) })
-	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
-		places = bodies
+	var parts []string
+	if m := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(kernel) + `([<(].*)`).FindStringSubmatch(whole); m != nil {
+		parts = signature().FindStringSubmatch(m[1])
 	}
-	if len(places) > 1 && tracked != nil {
-		places = slices.DeleteFunc(places, func(p place) bool { return !tracked(p.file) })
+	keep := func(fits func(place) bool) []place {
+		return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !fits(p) })
+	}
+	places = keep(func(p place) bool { return p.in(kernel, whole) && p.fits(parts) > unlike })
+	for _, better := range []func(place) bool{
+		func(p place) bool { return p.defined }, func(p place) bool { return p.fits(parts) == exact },
+		func(p place) bool { return len(places) > 1 && tracked != nil && tracked(p.file) },
+	} {
+		if best := keep(better); len(best) > 0 {
+			places = best
+		}
 	}
 	first := append(places, place{})[0]
 	return first.file, first.line, len(places) == 1
@@ -124,7 +135,8 @@ func find(root fs.FS) definitions {
 			return nil
 		}
 		search(source, func(name string, at place) {
-			found[name] = append(found[name], place{file, at.line, at.defined, at.opens})
+			at.file = file
+			found[name] = append(found[name], at)
 		})
 		return nil
 	})
@@ -146,17 +158,34 @@ var (
 	// declared is the text after __global__: attributes (__launch_bounds__(256)), conditionals, then the name, before
 	// the last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
 	declared = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*(?:` +
-			angles + `)?\s*` + parens + `(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)
+		return regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*((?:` +
+			angles + `)?\s*` + parens + `)(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)
 	})
 )
 
-// cuda reports the kernels of a CUDA or HIP source, the functions behind __global__, with the namespaces open there.
+// cuda reports the kernels of a CUDA or HIP source, the functions behind __global__ in code and strings, with the
+// namespaces open there.
 func cuda(source []byte, report func(name string, at place)) {
-	if !bytes.Contains(source, []byte("__global__")) {
-		return
+	if bytes.Contains(source, []byte("__global__")) {
+		comments, texts := partsOfCPP(source)
+		globals(blank(source, comments, texts), report)
+		inStrings(source, comments, texts, report)
 	}
-	code := blankCPP(source, true)
+}
+
+// inStrings reports the kernels that strings of a source define.
+func inStrings(source []byte, comments, texts [][]int, report func(name string, at place)) {
+	code := quoted(blank(source, comments), texts)
+	comments, texts = partsOfCPP(code)
+	globals(blank(code, comments, texts), func(name string, at place) {
+		if at.defined { // else it may be a sentence
+			report(name, at)
+		}
+	})
+}
+
+// globals reports the kernels of code without comments and strings.
+func globals(code []byte, report func(name string, at place)) {
 	all := string(bytes.Join(tokens().FindAll(code, -1), []byte(" ")))
 	matched := strings.Count(all, "{") == strings.Count(all, "}") && !strings.Contains(all, anySpace)
 	line, at, open := 1, 0, []string(nil)
@@ -172,11 +201,13 @@ func cuda(source []byte, report func(name string, at place)) {
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
-			opens := strings.Join(open, " ") + string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1:start]) // a::k
+			before := string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1 : start]) // a::k
+			opens := strings.Join(open, " ") + before
 			if !matched {
 				opens = all
 			}
-			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[4]] == '{', opens: opens})
+			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[6]] == '{', opens: opens,
+				before: before, after: string(head[m[4]:m[5]])})
 		}
 	}
 }
@@ -185,61 +216,79 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// blankCPP copies a source of C++ with spaces for comments, and for strings where they are to go.
-func blankCPP(source []byte, strings bool) []byte {
-	return blank(source, func(i int) (length int, kept bool) {
-		rest := source[i:]
-		switch {
-		case bytes.HasPrefix(rest, []byte("//")):
-			return until(rest, 0, "\n") - 1, false
-		case bytes.HasPrefix(rest, []byte("/*")):
-			return until(rest, 2, "*/"), false
-		case bytes.HasPrefix(rest, []byte(`R"`)) && bytes.IndexByte(rest[:min(len(rest), 20)], '(') > 0:
-			delimiter := string(rest[2:bytes.IndexByte(rest, '(')])
-			return until(rest, 2, ")"+delimiter+`"`), !strings
-		case rest[0] == '"', rest[0] == '\'' && (i == 0 || !wordByte(source[i-1])): // not 1'000
-			return literal(rest), !strings
+// strung matches the strings of a line, unread comments, strings and numbers (1'000).
+const strung = `"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`
+
+var unreadCPP = input.Pattern(`//[^\r\n]*|/\*(?s:.*?)(?:\*/|\z)|R"[^\s()"]{0,16}\(|` + strung + `|\b\d[\w']*`)
+
+// partsOfCPP are the places of the comments and of the strings of a source of C++.
+func partsOfCPP(source []byte) (comments, texts [][]int) {
+	for i := 0; ; {
+		at := unreadCPP().FindIndex(source[i:])
+		if at == nil {
+			return comments, texts
 		}
-		return 0, false
-	})
+		part := []int{i + at[0], i + at[1]}
+		switch text := source[part[0]:part[1]]; text[0] {
+		case '/':
+			comments = append(comments, part)
+		case 'R':
+			end := ")" + string(text[2:len(text)-1]) + `"`
+			before, _, closed := bytes.Cut(source[part[1]:], []byte(end))
+			if part[1] += len(before); closed {
+				part[1] += len(end)
+			}
+			fallthrough
+		case '"', '\'':
+			texts = append(texts, part)
+		}
+		i = part[1]
+	}
 }
 
-// blank copies a source with spaces for the tokens whose length token gives, 0 where none begins, unless they are kept;
-// lines stay.
-func blank(source []byte, token func(at int) (length int, kept bool)) []byte {
+// blank copies a source with spaces for parts of it; lines stay.
+func blank(source []byte, parts ...[][]int) []byte {
 	out := bytes.Clone(source)
-	for i := 0; i < len(out); {
-		length, kept := token(i)
-		end := min(i+length, len(out))
-		for j := i; j < end && !kept; j++ {
-			if out[j] != '\n' {
-				out[j] = ' '
-			}
-		}
-		i = max(end, i+1)
+	for _, at := range slices.Concat(parts...) {
+		spaces(out[at[0]:at[1]])
 	}
 	return out
 }
 
-// until is the length of s up to and with the next end behind from, all of it where there is none.
-func until(s []byte, from int, end string) int {
-	if i := bytes.Index(s[from:], []byte(end)); i >= 0 {
-		return from + i + len(end)
-	}
-	return len(s)
-}
-
-// literal is the length of the quoted text at the start of s, which ends at the latest with the line.
-func literal(s []byte) int {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '\n':
-			return i
-		case s[0]:
-			return i + 1
+// spaces puts spaces in place of all but the ends of lines.
+func spaces(text []byte) {
+	for i, c := range text {
+		if c != '\n' {
+			text[i] = ' '
 		}
 	}
-	return len(s)
 }
+
+// quoted is a source of C++ or Python with spaces for all but what its strings hold. A semicolon stands between strings
+// that are not joined, and a carriage return for the end of a line that is written as an escape.
+func quoted(source []byte, texts [][]int) []byte {
+	out, last := bytes.Clone(source), 0
+	for _, at := range texts {
+		gap, text := source[last:at[0]], out[at[0]:at[1]]
+		spaces(out[last:at[0]])
+		quotes := min(3, len(text)) - len(bytes.TrimLeft(text[:min(3, len(text))], `"'`))
+		if text[0] == 'R' {
+			quotes = bytes.IndexByte(text, '(') + 1
+		} else if !bytes.ContainsAny(gap[max(0, len(gap)-2):], "rR") {
+			copy(text, escapes.Replace(string(text)))
+		}
+		spaces(text[:quotes])
+		spaces(text[max(0, len(text)-quotes):])
+		if last = at[1]; !joined().Match(gap) {
+			text[0] = ';'
+		}
+	}
+	spaces(out[last:])
+	return out
+}
+
+var (
+	joined = input.Pattern(`^[\s+\\rRbBfFuU]*$`)
+	// escapes are those of strings, as long as what they stand for.
+	escapes = strings.NewReplacer(`\\`, "  ", `\n`, " \r", `\t`, "  ", `\"`, ` "`, `\'`, ` '`, "\\\n", " \n")
+)

@@ -1,0 +1,103 @@
+package locate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+)
+
+// fit is how the parameters and template arguments of a definition are related to those of a kernel.
+type fit int
+
+const (
+	unlike   fit = iota
+	possible     // the source has other names for types, or the kernel's are not known
+	exact        // of all overloads and specialisations
+)
+
+// item is an argument or parameter, and list any number of them.
+const (
+	item = `(?:[^,()<>{}]|\{[^{}]*\}|` + parens + `|` + angles + `)+`
+	list = `((?:` + item + `(?:,` + item + `)*)?)`
+)
+
+var (
+	items = input.Pattern(item)
+	// signature matches what stands behind a name: template arguments and parameters.
+	signature   = input.Pattern(`^\s*(?:<` + list + `>)?\s*\((?:\s*void\s*|` + list + `)\)`)
+	specialised = input.Pattern(`\btemplate\s*<\s*>`)
+	// uncounted matches parameters whose number the preprocessor or an instance knows.
+	uncounted = input.Pattern(`#|\.\.\.|(?:^|,)\s*[A-Z_][A-Z0-9_]+\s*(?:,|$)`)
+	// beside matches what stands beside a type: a default, a cast of a number, qualifiers.
+	beside = input.Pattern(`=.*|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|struct|typename|` +
+		`__grid_constant__)\b`)
+	array = input.Pattern(`\[[^\]]*\]`)
+	word  = input.Pattern(`\w+|[*&]`)
+	// builtin matches the words of types that are no names of the program.
+	builtin = input.Pattern(`^(?:void|bool|unsigned|u?(?:char|short|int|long)[1-4]?|(?:float|double)[1-4]?|` +
+		`(?:__)?(?:half|nv_bfloat16)2?|[*&]|\d+[uUlL]*)$`)
+	unresolved = input.Pattern(`\bT\d+\b`) // a parameter of a template, as nsys writes it
+)
+
+// fits compares a place with the signature of a kernel, nil where it is not known.
+func (p place) fits(kernel []string) fit {
+	source := signature().FindStringSubmatch(p.after)
+	if kernel == nil || source == nil {
+		return possible
+	}
+	special := source[1] != "" || specialised().MatchString(p.before)
+	args, parameters := alike(kernel[1], source[1], false), alike(kernel[2], source[2], true)
+	if uncounted().MatchString(kernel[2]) || uncounted().MatchString(source[2]) {
+		parameters = possible
+	}
+	switch {
+	case min(args, parameters) == unlike, (kernel[1] != "") != (special || strings.Contains(p.before, "template")):
+		return unlike
+	case kernel[1] != "" && !special:
+		return possible
+	case source[1] != "":
+		return args
+	}
+	return parameters
+}
+
+// alike compares the types of a kernel with those of a source, which has fewer arguments where they are deduced.
+func alike(types, source string, parameters bool) fit {
+	of, all, own := exact, items().FindAllString(types, -1), items().FindAllString(source, -1)
+	if len(own) > len(all) || parameters && len(own) < len(all) {
+		return unlike
+	}
+	for i, text := range own {
+		want, wantNames := spelled(all[i])
+		got, names := spelled(text)
+		unnamed := names[:max(0, len(names)-1)]
+		switch {
+		case slices.Equal(want, got) &&
+			(slices.Equal(wantNames, names) || parameters && slices.Equal(wantNames, unnamed)):
+		case len(got) > 0 && got[len(got)-1] > "*" && (len(names) == 0 || parameters && len(unnamed) == 0) &&
+			!unresolved().MatchString(all[i]):
+			return unlike
+		default:
+			of = possible
+		}
+	}
+	return of
+}
+
+// spelled are the words of a type, without its qualifiers: those of the language in order, then the others.
+func spelled(text string) (builtins, names []string) {
+	text = strings.NewReplacer("true", "1", "false", "0").Replace(beside().ReplaceAllString(text, ""))
+	for _, w := range word().FindAllString(array().ReplaceAllString(text, "*"), -1) {
+		if builtin().MatchString(w) {
+			builtins = append(builtins, strings.Trim(w, "_uUlL")) // __half, 4ul
+		} else {
+			names = append(names, w)
+		}
+	}
+	slices.Sort(builtins)
+	if i := slices.Index(builtins, "int"); i >= 0 && len(builtins) > i+1 { // long, short, unsigned
+		builtins = slices.Delete(builtins, i, i+1)
+	}
+	return builtins, names
+}
