@@ -18,24 +18,36 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run/doctor"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 const schemas = "https://raw.githubusercontent.com/nsgate/nsgate/main/cmd/nsgate/docs/schema/"
 
-// written are the kinds of JSON that nsgate writes, by the name of their schema; each says in itself which it is.
+// written are the kinds of JSON that nsgate writes, by the name of their schema. Those with a version say in
+// themselves which they are; the others are what the command of that name prints, settings what policy does.
 var written = map[string]struct {
 	version string
 	value   any
 }{
+	"accept":      {"", cli.Acceptances{}},
+	"baseline":    {"", []app.StoredBaseline{}},
 	"bisection":   {history.BisectSchema, history.Bisection{}},
 	"calibration": {calibrate.CalibrationSchema, calibrate.Calibration{}},
+	"doctor":      {"", cli.Examination{}},
+	"explain":     {"", []manual.Entry{}},
 	"history":     {history.HistorySchema, history.History{}},
+	"init":        {"", cli.Beginning{}},
+	"record":      {"", cli.Recordings{}},
 	"report":      {result.Schema, result.Report{}},
+	"settings":    {"", cli.Settings{}},
 	"summary":     {result.SummarySchema, result.Summary{}},
 }
 
@@ -192,6 +204,8 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
 				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "boolean"}, {Type: "number"}, {Type: "null"},
 					{Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
+		case reflect.TypeFor[doctor.Mark]():
+			return &invopop.Schema{Type: "string", Enum: []any{doctor.Good, doctor.Note, doctor.Bad}}
 		case reflect.TypeFor[result.Verdict]():
 			return &invopop.Schema{Type: "string", Enum: []any{result.Pass, result.Fail, result.NoVerdict}}
 		case reflect.TypeFor[result.Outcome]():
@@ -209,6 +223,9 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	}
 	s := r.Reflect(value)
 	s.ID, s.Title = invopop.ID(schemas+name+".json"), "a "+name+" of nsgate, "+version
+	if version == "" {
+		s.Title = "JSON of nsgate " + strings.Replace(name, "settings", "policy", 1)
+	}
 	keys := &invopop.Schema{Type: "string", Description: "the word that names a reason or a refusal"}
 	for _, k := range result.Keys() {
 		keys.Enum = append(keys.Enum, k.Key)
@@ -235,6 +252,9 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 				x.Type, x.Ref, s.Definitions["Key"] = "", "#/$defs/Key", keys
 			}
 		}
+	}
+	if version == "" {
+		return s
 	}
 	schema, _ := s.Definitions[reflect.TypeOf(value).Name()].Properties.Get("schema")
 	schema.Const = version
@@ -293,6 +313,20 @@ func validate(name string, text []byte) error {
 		return err
 	}
 	return schema.Validate(value)
+}
+
+// TestExplainSchema holds what explain prints of every word against its schema.
+func TestExplainSchema(t *testing.T) {
+	t.Parallel()
+	for _, word := range manual.Words() {
+		text, err := json.Marshal(manual.Explain(word))
+		if err == nil {
+			err = validate("explain", text)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
 }
 
 // TestPolicySchema compares the schema with the reader of the policy, in both directions: policies in files, and keys

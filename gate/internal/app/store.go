@@ -42,7 +42,7 @@ type StoredSession struct {
 	ID      string    `json:"id"`
 	File    string    `json:"file"`
 	What    string    `json:"what"` // "record", "accept" or "remove"
-	Start   time.Time `json:"start,omitzero"`
+	Start   time.Time `json:"start,omitempty,omitzero"`
 	Commit  string    `json:"commit,omitempty"`
 	GPUHash string    `json:"gpu_hash,omitempty"`
 	Driver  string    `json:"driver,omitempty"`

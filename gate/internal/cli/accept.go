@@ -28,6 +28,11 @@ type acceptOptions struct {
 	anchor   string `flag:"anchor"`
 }
 
+// Acceptances is the JSON of accept.
+type Acceptances struct {
+	Accepted []*app.Accepted `json:"accepted"`
+}
+
 func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 	if v.reason == "" && !v.improved {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
@@ -80,7 +85,7 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 			done = append(done, took)
 		}
 	}
-	return cmp.Or(refused, told(len(done) > 0, map[string]any{"accepted": done}))
+	return cmp.Or(refused, told(len(done) > 0, Acceptances{done}))
 }
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several

@@ -20,6 +20,12 @@ type doctorOptions struct {
 	json bool `flag:"json"`
 }
 
+// Examination is the JSON of doctor.
+type Examination struct {
+	Healthy      bool                `json:"healthy"` // a workload can be measured here
+	Observations doctor.Observations `json:"observations"`
+}
+
 func (v *doctorOptions) run(ctx context.Context, e *env, _ arguments) error {
 	seen, models := app.Examine(ctx, v.exe)
 	seen = append(seen, examineRepository(ctx, v, models)...)
@@ -30,7 +36,7 @@ func (v *doctorOptions) run(ctx context.Context, e *env, _ arguments) error {
 		healthy = healthy && o.Mark != doctor.Bad
 	}
 	if v.json {
-		if err := e.encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
+		if err := e.encode(Examination{healthy, seen}); err != nil {
 			return err
 		}
 	} else {

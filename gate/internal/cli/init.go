@@ -48,6 +48,12 @@ type initOptions struct {
 	anew   bool   // the policy is the template, with no key changed
 }
 
+// Beginning is the JSON of init.
+type Beginning struct {
+	Written map[string]bool `json:"written"`        // by file, false for one that stays as it was
+	Next    []string        `json:"next,omitempty"` // steps, in this order
+}
+
 func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
@@ -77,7 +83,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 		fmt.Fprintf(e.Out, "found  %s (%s)\n", c.command, c.why)
 	}
 	if v.dryRun {
-		return told(true, map[string]any{"written": written})
+		return told(true, Beginning{Written: written})
 	}
 	measure := args.workload != nil
 	var failed error
@@ -94,7 +100,7 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	for n, step := range next {
 		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
-	return cmp.Or(failed, told(true, map[string]any{"written": written, "next": next}))
+	return cmp.Or(failed, told(true, Beginning{written, next}))
 }
 
 // take makes a command the only workload. A policy with changed keys is an error without --force.

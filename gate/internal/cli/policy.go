@@ -28,6 +28,12 @@ type policyOptions struct {
 	target  string `flag:"target" default:"1%"`
 }
 
+// Settings is the JSON of policy, for each of its files.
+type Settings struct {
+	Policy   string               `json:"policy"` // file, "" for none
+	Settings []thresholds.Setting `json:"settings"`
+}
+
 // run shows each of the policy files, also behind one that is wrong.
 func (v *policyOptions) run(_ context.Context, e *env, args arguments) error {
 	files := args.own
@@ -60,7 +66,7 @@ func (v *policyOptions) showPolicy(e *env) error {
 		return v.promoted(e, p)
 	}
 	if v.format == "json" {
-		return e.encode(map[string]any{"policy": p.File, "settings": p.Settings()})
+		return e.encode(Settings{p.File, p.Settings()})
 	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }

@@ -30,13 +30,18 @@ type recordOptions struct {
 	done    []*app.Recorded
 }
 
+// Recordings is the JSON of record, whose workloads are in the order of the policy.
+type Recordings struct {
+	Recorded []*app.Recorded `json:"recorded"`
+}
+
 func (v *recordOptions) run(ctx context.Context, e *env, args arguments) error {
 	if v.dryRun {
 		v.format = "text"
 	}
 	told := e.aside(v.format)
 	_, err := v.all(ctx, e, args.workload)
-	return cmp.Or(err, told(len(v.done) > 0, map[string]any{"recorded": v.done}))
+	return cmp.Or(err, told(len(v.done) > 0, Recordings{v.done}))
 }
 
 // all records the workloads, and suggests outputs of the last one.
@@ -85,7 +90,7 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 	if v.due {
 		why := c.Due(ctx, time.Now())
 		if why == "" {
-			v.done = append(v.done, &app.Recorded{Workload: j.Workload, Kept: true})
+			v.done = append(v.done, &app.Recorded{Workload: j.Workload, Files: []string{}, Kept: true})
 			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n",
 				report.Clean(cmp.Or(j.Workload, "default")))
 			return nil, nil

@@ -37,7 +37,7 @@ var (
 	// builtin matches the words of types that are no names of the program.
 	builtin = input.Pattern(`^(?:void|bool|unsigned|u?(?:char|short|int|long)[1-4]?|(?:float|double)[1-4]?|` +
 		`(?:__)?(?:half|nv_bfloat16)2?|[*&]|\d+[uUlL]*)$`)
-	unresolved = input.Pattern(`\bT\d+\b`) // a parameter of a template, as nsys writes it
+	unresolved = input.Pattern(`\bT\d+\b`) // the type of a parameter of a template
 )
 
 // fits compares a place with the signature of a kernel, nil where it is not known.
