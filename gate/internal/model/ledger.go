@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"path"
@@ -92,7 +93,8 @@ func Unlike(a, b string) (setting, inA, inB string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x)) {
 		other, both := y[name]
-		if !both || x[name] == other || strings.HasSuffix(name, "duration") || Tallied(name) && !x.apart(y, name) {
+		if !both || !Differ(x[name], other) || strings.HasSuffix(name, "duration") ||
+			Tallied(name) && !x.apart(y, name) {
 			continue
 		}
 		of, requests := strings.CutSuffix(name, "completed")
@@ -101,6 +103,13 @@ func Unlike(a, b string) (setting, inA, inB string) {
 		}
 	}
 	return "", "", ""
+}
+
+// Differ reports whether two values of a setting differ. One that grew, "10→13", is alike with those of its ends.
+func Differ(a, b string) bool {
+	first, last, _ := strings.Cut(a, "→")
+	from, to, _ := strings.Cut(b, "→")
+	return first != from && cmp.Or(last, first) != cmp.Or(to, from)
 }
 
 // OneSided is the first setting of a that b does not name, with its value; "" where there is none. One

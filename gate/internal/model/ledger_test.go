@@ -15,6 +15,9 @@ func TestUnlike(t *testing.T) {
 		{"completed=100 duration=10", "completed=50 duration=5", "completed"},
 		{"output_tokens_per_request=100", "output_tokens_per_request=98", ""},
 		{"output_tokens_per_request=100", "output_tokens_per_request=50", "output_tokens_per_request"},
+		{"vus_max=10→13", "vus_max=10→15", ""}, {"vus_max=10→13", "vus_max=10", ""},
+		{"vus_max=20", "vus_max=3→20", ""},
+		{"vus_max=10→13", "vus_max=13→15", "vus_max"}, {"vus_max=10", "vus_max=20", "vus_max"},
 		{"duration=1", "duration=9", ""}, {"c=64/num_prompts=640", "c=64/num_prompts=64", "c=64/num_prompts"},
 	} {
 		if got, _, _ := Unlike(tt.a, tt.b); got != tt.want {

@@ -188,6 +188,9 @@ func (d *document) table(text []byte) bool {
 		switch {
 		case err == io.EOF:
 			d.value = list
+			if in.Comma != ',' {
+				points(list)
+			}
 			return true
 		case errors.As(err, &at):
 			d.err, d.line = at.Err, at.Line
@@ -203,6 +206,34 @@ func (d *document) table(text []byte) bool {
 	}
 	d.value = list
 	return true
+}
+
+var (
+	withPoint = input.Pattern(`^[-+]?\d*\.\d+(?:[eE][-+]?\d+)?$`)
+	withComma = input.Pattern(`^[-+]?\d+,\d+(?:[eE][-+]?\d+)?$`)
+	// decimal matches a number whose comma is none of thousands.
+	decimal = input.Pattern(`^[-+]?(?:0|\d{4,}),|,(?:\d{1,2}|\d{4,})(?:[eE].*)?$`)
+)
+
+// points puts points in place of the decimal commas of a table, where it has no points, and commas that are none of
+// thousands.
+func points(rows []any) {
+	var commas []func()
+	certain := false
+	for _, row := range rows {
+		for name, v := range row.(map[string]any) {
+			switch text := v.(string); {
+			case withPoint().MatchString(text):
+				return
+			case withComma().MatchString(text):
+				certain = certain || decimal().MatchString(text)
+				commas = append(commas, func() { row.(map[string]any)[name] = strings.Replace(text, ",", ".", 1) })
+			}
+		}
+	}
+	for i := 0; i < len(commas) && certain; i++ {
+		commas[i]()
+	}
 }
 
 func (d *document) xml(text []byte) {

@@ -29,7 +29,7 @@ def is: ($columns | length) > 1 and ($columns | any(contains("{")) | not)
             else .out = {row: ($c.name + $at), left_out: "no number"} end
           elif ($v | type) == "number" then .out = ($c | del(.title, .name)) + {row: ($c.name + $at), value: $v}
           elif $c.metric == "value" then .text = $cell | .of = $c.title
-          elif $bench then .out = {row: ($c.name + $at), failed: $cell}
+          elif $bench and ($v | tostring | test("^[-+.]?\\d") | not) then .out = {row: ($c.name + $at), failed: $cell}
           else .out = {refuse: "\($file): line \($line), column \($c.title | quote): \($v | quote) is no number"} end;
         .out // empty)) end)
   end
