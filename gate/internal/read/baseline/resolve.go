@@ -204,13 +204,8 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	return slices.DeleteFunc(of, func(i int) bool { return found.Bit(i) == 0 })
 }
 
-func (e *Entry) subjects() (out []measure.Subject) {
-	for i, x := range e.Series {
-		if i == 0 || x.Subject != e.Series[i-1].Subject {
-			out = append(out, x.Subject)
-		}
-	}
-	return out
+func (e *Entry) subjects() []measure.Subject {
+	return slices.Compact(measure.Map(e.Series, func(x model.Series) measure.Subject { return x.Subject }))
 }
 
 // InEffect are the sessions that a head is compared with, the oldest first, each with the subjects that no other

@@ -30,10 +30,8 @@ func conflict(text []byte) int {
 	line := 0
 	for l := range bytes.Lines(text) {
 		line++
-		for _, mark := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
-			if bytes.HasPrefix(l, []byte(mark)) {
-				return line
-			}
+		if slices.Contains([]string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"}, string(l[:min(len(l), 7)])) {
+			return line
 		}
 	}
 	return 0
@@ -154,13 +152,12 @@ const codeScope = "code"
 // codeForm is the value of such a row: registers, stack, spill, shared, constant, barriers, code and hash.
 const codeForm = "%d %d %d %d %d %d %d %s"
 
-func codeRows(kernels []devicecode.Kernel) (out []row) {
-	for _, k := range kernels {
-		out = append(out, row{Scope: codeScope, Subject: escape(k.Name), Key: escape(k.Arch), Note: escape(k.File),
+func codeRows(kernels []devicecode.Kernel) []row {
+	return measure.Map(kernels, func(k devicecode.Kernel) row {
+		return row{Scope: codeScope, Subject: escape(k.Name), Key: escape(k.Arch), Note: escape(k.File),
 			Value: fmt.Sprintf(codeForm, k.Registers, k.Stack, k.SpillStores, k.Shared, k.Constant, k.Barriers, k.Code,
-				k.Hash)})
-	}
-	return out
+				k.Hash)}
+	})
 }
 
 func (r *row) kernel(c *cells) devicecode.Kernel {

@@ -245,10 +245,8 @@ func (e *Entry) body() (out []row) {
 		}
 		measure.Sort(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
 		for _, x := range of[s] {
-			out = append(out, row{
-				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role),
-				escape(x.Note),
-			})
+			out = append(out, row{r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit,
+				escape(x.Role), escape(x.Note)})
 		}
 	}
 	return out

@@ -225,7 +225,8 @@ var telling = []string{"model", "concurrency", "rate", "len", "tokens", "size", 
 func nameLoads(files []model.Session) (chosen []string) {
 	settings := measure.Map(files, func(s model.Session) model.Settings { return model.ParseSettings(s.Mode) })
 	differ := func(name string) bool {
-		return slices.ContainsFunc(settings, func(s model.Settings) bool { return model.Differ(s[name], settings[0][name]) })
+		first := settings[0][name]
+		return slices.ContainsFunc(settings, func(s model.Settings) bool { return model.Differ(s[name], first) })
 	}
 	differing := slices.DeleteFunc(slices.Sorted(maps.Keys(settings[0])), func(name string) bool {
 		return model.Tallied(name) || !differ(name) ||

@@ -20,6 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // A file is read up to so many nested objects, lists or elements, keys of an object or columns of a table, rows of a
@@ -154,10 +155,7 @@ func bounds(v any, depth int) error {
 	default:
 		return nil
 	}
-	if depth == 0 {
-		return errDeep
-	}
-	return err
+	return result.Either(depth == 0, error(errDeep), err)
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.
@@ -208,26 +206,20 @@ func (d *document) table(text []byte) bool {
 	return true
 }
 
-var (
-	withPoint = input.Pattern(`^[-+]?\d*\.\d+(?:[eE][-+]?\d+)?$`)
-	withComma = input.Pattern(`^[-+]?\d+,\d+(?:[eE][-+]?\d+)?$`)
-	// decimal matches a number whose comma is none of thousands.
-	decimal = input.Pattern(`^[-+]?(?:0|\d{4,}),|,(?:\d{1,2}|\d{4,})(?:[eE].*)?$`)
-)
-
-// points puts points in place of the decimal commas of a table, where it has no points, and commas that are none of
-// thousands.
+// points puts points in place of the decimal commas of a table, where no number has a point, and some a comma that is
+// none of thousands.
 func points(rows []any) {
 	var commas []func()
 	certain := false
 	for _, row := range rows {
 		for name, v := range row.(map[string]any) {
-			switch text := v.(string); {
-			case withPoint().MatchString(text):
+			text, _, _ := strings.Cut(strings.ToLower(v.(string)), "e")
+			switch _, form := cells.Parse(text); {
+			case form == cells.Foreign && strings.Trim(text, "-+0123456789") == ",", form == cells.ThreeAfterComma:
+				certain = certain || form == cells.Foreign
+				commas = append(commas, func() { row.(map[string]any)[name] = strings.Replace(v.(string), ",", ".", 1) })
+			case form != cells.NoNumber && form != cells.Whole:
 				return
-			case withComma().MatchString(text):
-				certain = certain || decimal().MatchString(text)
-				commas = append(commas, func() { row.(map[string]any)[name] = strings.Replace(text, ",", ".", 1) })
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // ledger is how a format accounts for its numbers: those that are neither read nor known are left out by name.
@@ -36,10 +37,7 @@ func newLedger(facts map[string]any) *ledger {
 	l := ledger{known: pattern("known"), parts: pattern("parts"), statistics: pattern("statistics")}
 	l.load, _ = facts["load"].(bool)
 	l.level, _ = facts["level"].(int)
-	if l == (ledger{}) {
-		return nil
-	}
-	return &l
+	return result.Either(l == (ledger{}), nil, &l)
 }
 
 func matches(p *regexp.Regexp, name string) bool {

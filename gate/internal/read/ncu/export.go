@@ -20,6 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // ExportArgs are the arguments of ncu in [Export].
@@ -199,8 +200,5 @@ func (c Catalog) Check(name string) error {
 
 // suffixes are those of a type of metrics.
 func suffixes(kind string) []string {
-	if kind == "Ratio" {
-		return []string{".max_rate", ".pct", ".ratio"}
-	}
-	return []string{".avg", ".max", ".min", ".sum"}
+	return result.Either(kind == "Ratio", []string{".max_rate", ".pct", ".ratio"}, []string{".avg", ".max", ".min", ".sum"})
 }

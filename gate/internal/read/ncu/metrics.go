@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // formula computes a metric from ncu's: (Σ factor × term) × times ÷ over.
@@ -39,11 +40,7 @@ func formulas(text string) (all []formula) {
 			}
 			f.terms, f.names = append(f.terms, t), append(f.names, t.name)
 		}
-		for _, name := range []string{f.times, f.over} {
-			if name != "" {
-				f.names = append(f.names, name)
-			}
-		}
+		f.names = append(f.names, measure.Where([]string{f.times, f.over}, func(name string) bool { return name != "" })...)
 		all = append(all, f)
 	}
 	return all
@@ -233,10 +230,7 @@ func tensorOps(names []string) []string {
 // exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two
 // decimals.
 func exactness(m measure.Metric) float64 {
-	if m.Unit == "%" {
-		return 100
-	}
-	return 1
+	return result.Either(m.Unit == "%", 100.0, 1)
 }
 
 // compute gives the value by the cells at the places of its names, NaN where one is no amount, or is rounded and must

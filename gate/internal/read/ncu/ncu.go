@@ -71,10 +71,7 @@ func Sniff(head []byte) bool {
 		if cells.JSON(line) {
 			continue
 		}
-		if _, row := heading(line); row != nil {
-			return true
-		}
-		if strings.HasPrefix(line, "==PROF== ") ||
+		if _, row := heading(line); row != nil || strings.HasPrefix(line, "==PROF== ") ||
 			strings.HasPrefix(strings.TrimSpace(line), "==") && said().MatchString(line) {
 			return true
 		}

@@ -149,12 +149,8 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 	if err != nil {
 		return l, err
 	}
-	var names []string
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") { // files of macOS and unfinished downloads
-			names = append(names, e.Name())
-		}
-	}
+	names := measure.Map(entries, fs.DirEntry.Name)
+	names = slices.DeleteFunc(names, func(name string) bool { return name[0] == '.' }) // of macOS, unfinished downloads
 	for _, group := range grouped(names) {
 		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])

@@ -61,12 +61,8 @@ func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	var traces [][]model.Trace
-	for _, r := range recordings {
-		if len(r.Traces) > 0 {
-			traces = append(traces, r.Traces)
-		}
-	}
+	traces := measure.Map(recordings, func(r *Recording) []model.Trace { return r.Traces })
+	traces = slices.DeleteFunc(traces, func(of []model.Trace) bool { return len(of) == 0 })
 	for _, r := range recordings {
 		if len(traces) == 0 || o.Like != nil {
 			break

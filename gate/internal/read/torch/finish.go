@@ -38,10 +38,7 @@ func (t *trace) finish() (*model.Trace, error) {
 		out.Process = pid
 	}
 	out.Kernels = t.kernels()
-	out.Launches = make([]model.Launch, len(t.launches))
-	for i, l := range t.launches {
-		out.Launches[i] = l.Launch
-	}
+	out.Launches = measure.Map(t.launches, func(l launch) model.Launch { return l.Launch })
 	if err := out.NameKernels(out.Source, new(model.KernelNames)); err != nil {
 		return nil, err
 	}
@@ -247,12 +244,8 @@ const supported = "profile on a GPU of NVIDIA (CUDA) or AMD (ROCm), of which tra
 
 // ofIntel is the name of a GPU of Intel, "" where no device has one.
 func (t *trace) ofIntel() string {
-	for _, name := range t.gpus {
-		if strings.HasPrefix(name, "Intel") {
-			return name
-		}
-	}
-	return ""
+	names := slices.Sorted(maps.Values(t.gpus))
+	return append(measure.Where(names, func(name string) bool { return strings.HasPrefix(name, "Intel") }), "")[0]
 }
 
 // refuseNoKernels refuses a trace without kernels, with the most precise reason that the trace gives.

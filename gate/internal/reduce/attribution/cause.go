@@ -93,12 +93,8 @@ func Communicates(name string) bool {
 		name = name[:i]
 	}
 	name = strings.ToLower(name[strings.LastIndexByte(name, ' ')+1:])
-	for part := range strings.SplitSeq(name, "::") {
-		if slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.HasPrefix(part, s) }) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
+	return slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.Contains("::"+name, "::"+s) }) ||
+		slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // operation matches the operation in the name of a kernel of NCCL: ncclDevKernel_AllReduce_Sum_f32_RING_LL.

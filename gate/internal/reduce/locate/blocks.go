@@ -179,9 +179,9 @@ var (
 	// unread are comments and strings.
 	unread = input.Pattern(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
 		strung)
-	// A kernel of CuPy that is made of an expression has the last name among the arguments.
-	made     = input.Pattern(`\b(?:Elementwise|Reduction)Kernel\s*` + parens)
-	madeName = input.Pattern(`(?:,|\bname\s*=)\s*["']([A-Za-z_]\w*)["']\s*[,)]`)
+	// made matches a call that makes a kernel of expressions in CuPy, whose last argument but options is its name.
+	made = input.Pattern(`\b(?:Elementwise|Reduction)Kernel\s*\((?:` + strung + `|[^()"'])*(?:,|\bname\s*=)\s*` +
+		`["']([A-Za-z_]\w*)["']\s*(?:,(?:\s*\w+\s*=[^)]*)?\s*)?\)`)
 	// A kernel of Pallas has the name of the function given to pallas_call.
 	pallas = input.Pattern(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
@@ -197,16 +197,11 @@ func python(source []byte, report func(name string, at place)) {
 	}
 	comments, texts := partsOfPython(source)
 	inStrings(source, comments, texts, report)
-	code := blank(source, comments, texts)
-	for _, at := range made().FindAllIndex(code, -1) {
-		names := madeName().FindAllSubmatchIndex(source[:at[1]][at[0]:], -1)
-		if len(names) > 0 {
-			name := names[len(names)-1]
-			start := at[0] + name[2]
-			report(string(source[start:at[0]+name[3]]),
-				place{line: 1 + bytes.Count(source[:start], []byte("\n")), defined: true, opens: anySpace})
-		}
+	for _, at := range made().FindAllSubmatchIndex(blank(source, comments), -1) {
+		report(string(source[at[2]:at[3]]),
+			place{line: 1 + bytes.Count(source[:at[2]], []byte("\n")), defined: true, opens: anySpace})
 	}
+	code := blank(source, comments, texts)
 	called := make(map[string]bool)
 	for _, m := range pallas().FindAllSubmatch(code, -1) {
 		called[string(m[1])] = true

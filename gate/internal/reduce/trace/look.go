@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // look notes what the choice of the step and of the runs needs.
@@ -80,10 +81,7 @@ func (c *cut) worked() func(*model.Launch) int64 {
 	moves := c.communicates()
 	beside := slices.Contains(moves, false)
 	return func(l *model.Launch) int64 {
-		if beside && moves[l.Kernel] {
-			return 0
-		}
-		return l.End - l.Start
+		return result.Either(beside && moves[l.Kernel], 0, l.End-l.Start)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 const (
@@ -127,10 +128,7 @@ func commonLoops(cuts []*cut, o ordering) (out []candidatePhase) {
 // most of the rest of the run.
 func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candidatePhase) {
 	other := func(p candidatePhase) int {
-		if like == nil || p.isOf(like) {
-			return 0
-		}
-		return 1
+		return result.Either(like == nil || p.isOf(like), 0, 1)
 	}
 	uneven := func(p candidatePhase) bool {
 		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })
