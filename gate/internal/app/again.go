@@ -90,11 +90,8 @@ func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolve
 	names := files.Kernels
 	if files.Against == "" && recorded.ByLaunch(head) { // launches may be of chosen kernels
 		names = kernels(head)
-		for _, f := range said.Findings {
-			if f.Scope == measure.ScopeKernel {
-				names = append(names, f.Subject().Short())
-			}
-		}
+		own := measure.Where(said.Findings, func(f result.Finding) bool { return f.Scope == measure.ScopeKernel })
+		names = append(names, measure.Map(own, func(f result.Finding) string { return f.Subject().Short() })...)
 	}
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
 		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}

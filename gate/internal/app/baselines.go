@@ -84,12 +84,8 @@ func subdirectories(dir string) (out []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
-	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, filepath.Join(dir, e.Name()))
-		}
-	}
-	return out, nil
+	directories := measure.Where(entries, fs.DirEntry.IsDir)
+	return measure.Map(directories, func(e fs.DirEntry) string { return filepath.Join(dir, e.Name()) }), nil
 }
 
 // BaselinesOf is the directory of the baselines of a workload below root.

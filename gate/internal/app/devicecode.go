@@ -42,10 +42,7 @@ func HoldsDeviceCode(path string) bool {
 	}
 	found := errors.New("found")
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && filepath.Ext(name) == ".cubin" {
-			return found
-		}
-		return err
+		return result.Either(err == nil && d.Type().IsRegular() && filepath.Ext(name) == ".cubin", found, err)
 	})
 	return err == found
 }

@@ -217,10 +217,7 @@ func ignoredBy(ctx context.Context, file string) string {
 	// check-ignore takes paths literally, and refuses to be told so.
 	said := Ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
 	rule, _, _ := strings.Cut(said, "\t")
-	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
-		return ""
-	}
-	return rule
+	return result.Either(strings.Contains(rule, ":!"), "", rule) // the last rule that applies may take it back
 }
 
 // commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it,

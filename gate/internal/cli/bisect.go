@@ -83,8 +83,5 @@ func (e *env) misused(err error) error {
 	if at := slices.Index(line, "--"); at >= 0 { // the workload's flags are its own
 		line = line[:at]
 	}
-	if slices.Contains(line, "--bisect") {
-		return &exit{code: untestable, err: err}
-	}
-	return err
+	return result.Either(slices.Contains(line, "--bisect"), error(&exit{code: untestable, err: err}), err)
 }

@@ -131,10 +131,8 @@ func withWay(way, next string) string {
 	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {
 		way = "--base-ref, --base-cmd"
 	}
-	if way == "" || next == "" || strings.HasSuffix(next, ")") || strings.Contains(next, ": nsgate ") {
-		return next
-	}
-	return next + " (" + way + ")"
+	alone := way == "" || next == "" || strings.HasSuffix(next, ")") || strings.Contains(next, ": nsgate ")
+	return next + result.Either(alone, "", " ("+way+")")
 }
 
 // showWays adds the way out to the first step of a judgement, which is about its refusal.
@@ -226,10 +224,7 @@ func (p *progress) now(doing string, ev run.Event) {
 	}
 	end := make(chan struct{})
 	p.end = end
-	every := quietEvery
-	if p.live {
-		every = liveEvery
-	}
+	every := result.Either(p.live, liveEvery, quietEvery)
 	go func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()

@@ -226,11 +226,8 @@ func (e *env) paged(text string) error {
 
 func subjects(root *cobra.Command) (names []string) {
 	names = measure.Map(manual.Topics(), func(t manual.Topic) string { return t.Name })
-	for _, c := range root.Commands() {
-		if !strings.HasPrefix(c.Name(), "__") { // commands that completion scripts call
-			names = append(names, c.Name())
-		}
-	}
+	names = append(names, measure.Map(root.Commands(), (*cobra.Command).Name)...)
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "__") }) // for completion
 	slices.Sort(names)
 	return slices.Compact(names)
 }

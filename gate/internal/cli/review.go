@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -81,13 +82,11 @@ func (v *judging) eased(e *env, r *result.Report) (notices []github.Notice) {
 	return notices
 }
 
-func measured(r *result.Report) (out []thresholds.Measured) {
-	for i := range r.HeadSessions {
-		for _, x := range r.HeadSessions[i].Series {
-			out = append(out, thresholds.Measured{Subject: x.Subject, Metric: x.Metric})
-		}
-	}
-	return out
+func measured(r *result.Report) []thresholds.Measured {
+	all := slices.Concat(measure.Map(r.HeadSessions, func(s model.Session) []model.Series { return s.Series })...)
+	return measure.Map(all, func(x model.Series) thresholds.Measured {
+		return thresholds.Measured{Subject: x.Subject, Metric: x.Metric}
+	})
 }
 
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.

@@ -60,10 +60,7 @@ func showCode(ctx context.Context, e *env, path string, v *printed) error {
 	default:
 		return usageError("--format: device code is listed as text or json")
 	}
-	if err == nil && len(code.Code) == 0 {
-		return &exit{code: ExitNoVerdict}
-	}
-	return err
+	return result.Either(err == nil && len(code.Code) == 0, error(&exit{code: ExitNoVerdict}), err)
 }
 
 // firstKernels are the kernels that are listed as text, with the title of the list.

@@ -144,11 +144,9 @@ func Explain(word string) (found []Entry) {
 	if m, _ := measure.MetricByName(word); m.Raw() != "" {
 		found = append(found, metric(m))
 	}
-	for _, m := range measure.Metrics {
-		if plain(word) == plain(m.Name) || plain(word) == plain(m.Title()) {
-			found = append(found, metric(m))
-		}
-	}
+	found = append(found, measure.Map(measure.Where(measure.Metrics, func(m measure.Metric) bool {
+		return plain(word) == plain(m.Name) || plain(word) == plain(m.Title())
+	}), metric)...)
 	for _, e := range glossary() {
 		if names(e) {
 			return append([]Entry{e}, found...)
@@ -157,12 +155,7 @@ func Explain(word string) (found []Entry) {
 	if len(found) > 0 {
 		return found
 	}
-	for _, e := range tables() {
-		if names(e) {
-			found = append(found, e)
-		}
-	}
-	return found
+	return append(found, measure.Where(tables(), names)...)
 }
 
 // Words lists the words that [Explain] knows.

@@ -28,11 +28,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
 	passes := v.Gate.Code == 0
 	text := "**" + v.Icon() + " nsgate: " + strings.ToLower(v.Word) + "** · "
-	if v.Several() {
-		text += prose(v.Reason)
-	} else {
-		text += code(v.Workload) + ": " + prose(v.Lead)
-	}
+	text += result.Either(v.Several(), prose(v.Reason), code(v.Workload)+": "+prose(v.Lead))
 	link := ""
 	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`

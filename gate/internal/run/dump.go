@@ -17,6 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/read/nsysjax"
 	"github.com/nsgate/nsgate/gate/internal/read/torch"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
@@ -47,10 +48,7 @@ func dumpIn(dir string, base bool) string {
 
 // NamesAlone is what a session lacks without its dump, for a warning.
 func (d Dump) NamesAlone(why error) error {
-	compiler := "XLA"
-	if !d.XLA {
-		compiler = "torch.compile"
-	}
+	compiler := result.Either(d.XLA, "XLA", "torch.compile")
 	return errors.New("kernels of " + compiler + " are known by their names alone: " + why.Error())
 }
 
@@ -203,10 +201,7 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		if err != nil {
 			return err
 		}
-		read := nsysjax.Operations
-		if strings.HasSuffix(name, logSuffix) {
-			read = torch.Compiled
-		}
+		read := result.Either(strings.HasSuffix(name, logSuffix), torch.Compiled, nsysjax.Operations)
 		found, err := read(f, own)
 		f.Close()
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
@@ -71,11 +72,8 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
 		Ranks: p.Ranks, Step: p.Step, Warmup: p.Warmup}
 	if err := order.Write(dir, name); err != nil {
-		if proc.Room(dir) < leastRoom {
-			err = gatherFull("before the first run")
-		} else {
-			err = fmt.Errorf("the gather directory %s: %w", p.Gather, err)
-		}
+		err = result.Either(proc.Room(dir) < leastRoom, gatherFull("before the first run"),
+			fmt.Errorf("the gather directory %s: %w", p.Gather, err))
 		return Run{}, err
 	}
 	sp.grace = jobGrace
@@ -268,10 +266,7 @@ type gatheredExport struct {
 }
 
 func (x gatheredExport) what() string {
-	if x.Name == "" {
-		return "the profile"
-	}
-	return "the profile of " + x.Name
+	return "the profile" + result.Given(x.Name, " of ", x.Name)
 }
 
 // exports are the gathered exports that a profiler wrote.

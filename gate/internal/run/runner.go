@@ -23,6 +23,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/run/host"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -154,10 +155,7 @@ func runner(file string, unprofiled bool) int {
 		}
 	default:
 	}
-	if !all || ctx.Err() != nil {
-		return 1
-	}
-	return 0
+	return result.Either(!all || ctx.Err() != nil, 1, 0)
 }
 
 func readSpec(file string) (s spec, err error) {
@@ -252,10 +250,7 @@ type started struct {
 
 // start starts the head or the base; the run has an error where that fails.
 func (s spec) start(t slot) *started {
-	p := s.Head
-	if t.Base {
-		p = s.Base
-	}
+	p := result.Either(t.Base, s.Base, s.Head)
 	before := stateOf(p.Root)
 	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
 	x.printed = &printed{to: &x.out, said: s.said}

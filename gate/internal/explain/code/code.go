@@ -222,10 +222,8 @@ func Explain(d *result.Report, baseline []model.Session) (facts map[int]result.R
 // by 1 % or more.
 func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
 	base, head := smClock(baseline), smClock(heads)
-	if base > 0 && head > 0 && math.Abs(float64(head)/float64(base)-1) >= 0.01 && (head < base) == (change > 0) {
-		return reason.SameCode{BaseClock: base, HeadClock: head}
-	}
-	return reason.SameCode{}
+	because := base > 0 && head > 0 && math.Abs(float64(head)/float64(base)-1) >= 0.01 && (head < base) == (change > 0)
+	return result.Either(because, reason.SameCode{BaseClock: base, HeadClock: head}, reason.SameCode{})
 }
 
 // smClock is the SM clock in MHz of the newest session that sampled it, 0 where none did.

@@ -161,13 +161,12 @@ func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark)
 	return out
 }
 
-func manyCopies(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range x.Copies {
-		if isCopy(c) && x.Recorded.Step != "" && c.Count > copiesMany*line {
-			out = append(out, result.Say(ManyCopies{c.Kind, c.Count}))
-		}
-	}
-	return out
+func manyCopies(x *result.Summary, line result.Number) []result.Remark {
+	many := measure.Where(x.Copies, func(c result.SummaryCopy) bool {
+		return isCopy(c) && x.Recorded.Step != "" && c.Count > copiesMany*line
+	})
+	say := func(c result.SummaryCopy) result.Remark { return result.Say(ManyCopies{c.Kind, c.Count}) }
+	return measure.Map(many, say)
 }
 
 func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
@@ -254,13 +253,9 @@ func (s *summarizer) patterns(line result.Number) []seen {
 // sameThing reports whether two remarks say one pattern of one thing.
 func sameThing(a, b result.Remark) bool { return a.Key == b.Key && a.Args["kind"] == b.Args["kind"] }
 
-func most(patterns []seen) (out []result.Remark) {
-	for _, p := range patterns {
-		if float64(p.runs) > mostRuns*float64(p.of) {
-			out = append(out, p.remark)
-		}
-	}
-	return out
+func most(patterns []seen) []result.Remark {
+	often := measure.Where(patterns, func(p seen) bool { return float64(p.runs) > mostRuns*float64(p.of) })
+	return measure.Map(often, func(p seen) result.Remark { return p.remark })
 }
 
 // NewPatterns are the patterns of most runs of the head that hardly any run of the base comes near, nor its typical

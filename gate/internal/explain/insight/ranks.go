@@ -22,10 +22,8 @@ const rankPrefix = "rank "
 func ranksOf(s *recorded.Index) []measure.Subject {
 	number := func(x measure.Subject) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(x.Name, rankPrefix))
-		if err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix) {
-			return -1
-		}
-		return n
+		other := err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix)
+		return result.Either(other, -1, n)
 	}
 	out := slices.DeleteFunc(slices.Clone(s.Subjects()), func(x measure.Subject) bool { return number(x) < 0 })
 	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })

@@ -177,13 +177,11 @@ func (t Target) Compiled(all []model.Operation, changed func(file string, line i
 }
 
 // occurrences are the spans of the ranges of a name, disjoint and sorted.
-func occurrences(t *model.Trace, name string) (spans []model.Interval) {
-	for _, r := range t.Ranges {
-		if t.RangeNames[r.Name] == name {
-			spans = append(spans, model.Interval{Start: r.Start, End: r.End})
-		}
-	}
-	return model.Union(spans)
+func occurrences(t *model.Trace, name string) []model.Interval {
+	of := measure.Where(t.Ranges, func(r model.Range) bool { return t.RangeNames[r.Name] == name })
+	return model.Union(measure.Map(of, func(r model.Range) model.Interval {
+		return model.Interval{Start: r.Start, End: r.End}
+	}))
 }
 
 // covered reports whether a time lies in one of the spans, which are disjoint and sorted.

@@ -51,13 +51,8 @@ type pair struct{ base, head sample }
 func (p pair) known(m measure.Metric) bool { return len(p.missing([]measure.Metric{m})) == 0 }
 
 func (p pair) missing(needs []measure.Metric) []string {
-	var out []string
-	for _, m := range needs {
-		if math.IsNaN(p.base.get(m)) || math.IsNaN(p.head.get(m)) {
-			out = append(out, m.Name)
-		}
-	}
-	return out
+	lack := func(m measure.Metric) bool { return math.IsNaN(p.base.get(m)) || math.IsNaN(p.head.get(m)) }
+	return measure.Map(measure.Where(needs, lack), func(m measure.Metric) string { return m.Name })
 }
 
 // ratio is head over base: 1 where both are zero, infinite where only the base is.

@@ -110,10 +110,8 @@ func (e *estimate) byChance() float64 {
 	base, head := slices.Sorted(slices.Values(stats.Pooled(e.Base))), slices.Sorted(slices.Values(stats.Pooled(e.Head)))
 	spread := math.Max(base[len(base)-1]-base[0], head[len(head)-1]-head[0])
 	spread = math.Max(spread, 2*math.Sqrt(e.pool.prior.S2)*base[0])
-	if math.Max(head[0]-base[len(base)-1], base[0]-head[len(head)-1]) > rowGap*spread {
-		return p
-	}
-	return rowTails * p
+	gap := math.Max(head[0]-base[len(base)-1], base[0]-head[len(head)-1])
+	return result.Either(gap > rowGap*spread, p, rowTails*p)
 }
 
 // describe is a finding apart from its answer.

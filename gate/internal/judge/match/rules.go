@@ -194,11 +194,8 @@ func OneSidedMetrics(t Sides) []result.Remark {
 				}
 			}
 		}
-		for _, m := range measure.Metrics {
-			if m.Judged() && lacks(measure.Workload, m) {
-				metrics = append(metrics, m.Title())
-			}
-		}
+		lacking := func(m measure.Metric) bool { return m.Judged() && lacks(measure.Workload, m) }
+		metrics = append(metrics, measure.Map(measure.Where(measure.Metrics, lacking), measure.Metric.Title)...)
 		r := reason.OnOneSide{Names: outputs, Outputs: true, With: recorded.SideNames[i],
 			Without: recorded.SideNames[1-i]}
 		out = append(out, result.SayIf(len(outputs) > 0, r)...)

@@ -72,10 +72,7 @@ func verdictOf(g gathered) Conclusion {
 	if g.failing != "" {
 		slower = new(result.Say(reason.Slower{What: g.failing}))
 	}
-	open := result.Pass
-	if g.strict {
-		open = result.NoVerdict
-	}
+	open := result.Either(g.strict, result.NoVerdict, result.Pass)
 	rows := []Conclusion{
 		{result.Fail, false, slower},
 		{result.Fail, false, g.Code},

@@ -217,7 +217,8 @@ func points(rows []any) {
 			switch _, form := cells.Parse(text); {
 			case form == cells.Foreign && strings.Trim(text, "-+0123456789") == ",", form == cells.ThreeAfterComma:
 				certain = certain || form == cells.Foreign
-				commas = append(commas, func() { row.(map[string]any)[name] = strings.Replace(v.(string), ",", ".", 1) })
+				pointed := strings.Replace(v.(string), ",", ".", 1)
+				commas = append(commas, func() { row.(map[string]any)[name] = pointed })
 			case form != cells.NoNumber && form != cells.Whole:
 				return
 			}

@@ -200,5 +200,5 @@ func (c Catalog) Check(name string) error {
 
 // suffixes are those of a type of metrics.
 func suffixes(kind string) []string {
-	return result.Either(kind == "Ratio", []string{".max_rate", ".pct", ".ratio"}, []string{".avg", ".max", ".min", ".sum"})
+	return strings.Fields(result.Either(kind == "Ratio", ".max_rate .pct .ratio", ".avg .max .min .sum"))
 }

@@ -40,7 +40,7 @@ func formulas(text string) (all []formula) {
 			}
 			f.terms, f.names = append(f.terms, t), append(f.names, t.name)
 		}
-		f.names = append(f.names, measure.Where([]string{f.times, f.over}, func(name string) bool { return name != "" })...)
+		f.names = append(f.names, strings.Fields(f.times+" "+f.over)...)
 		all = append(all, f)
 	}
 	return all

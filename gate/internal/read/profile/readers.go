@@ -154,10 +154,8 @@ func exportBeside(report string) string {
 	export := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 	from, err := os.Stat(report)
 	to, missing := os.Stat(export)
-	if err != nil || missing != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime()) {
-		return ""
-	}
-	return export
+	older := err != nil || missing != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime())
+	return result.Either(older, "", export)
 }
 
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.

@@ -93,7 +93,8 @@ func Communicates(name string) bool {
 		name = name[:i]
 	}
 	name = strings.ToLower(name[strings.LastIndexByte(name, ' ')+1:])
-	return slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.Contains("::"+name, "::"+s) }) ||
+	name = "::" + name
+	return slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.Contains(name, "::"+s) }) ||
 		slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
 }
 

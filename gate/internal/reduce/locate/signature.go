@@ -7,14 +7,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// fit is how the parameters and template arguments of a definition are related to those of a kernel.
-type fit int
-
-const (
-	unlike   fit = iota
-	possible     // the source has other names for types, or the kernel's are not known
-	exact        // of all overloads and specialisations
-)
+// How a definition is related to a kernel: another one, maybe its own, for the source has other names of types or the
+// kernel's are not known, or its own.
+const unlike, possible, exact = 0, 1, 2
 
 // item is an argument or parameter, and list any number of them.
 const (
@@ -41,7 +36,7 @@ var (
 )
 
 // fits compares a place with the signature of a kernel, nil where it is not known.
-func (p place) fits(kernel []string) fit {
+func (p place) fits(kernel []string) int {
 	source := signature().FindStringSubmatch(p.after)
 	if kernel == nil || source == nil {
 		return possible
@@ -63,7 +58,7 @@ func (p place) fits(kernel []string) fit {
 }
 
 // alike compares the types of a kernel with those of a source, which has fewer arguments where they are deduced.
-func alike(types, source string, parameters bool) fit {
+func alike(types, source string, parameters bool) int {
 	of, all, own := exact, items().FindAllString(types, -1), items().FindAllString(source, -1)
 	if len(own) > len(all) || parameters && len(own) < len(all) {
 		return unlike

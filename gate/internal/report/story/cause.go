@@ -308,10 +308,8 @@ func (c Cause) launched() float64 {
 	}
 	const alike = 0.03
 	factor := float64(launches.F.Head / launches.F.Base)
-	if !(factor > 1) || math.Abs(float64(total.F.Head/total.F.Base)/factor-1) > alike {
-		return 0
-	}
-	return factor
+	unlike := !(factor > 1) || math.Abs(float64(total.F.Head/total.F.Base)/factor-1) > alike
+	return result.Either(unlike, 0, factor)
 }
 
 // moreLaunches is the text of a cause of [foldLaunches].

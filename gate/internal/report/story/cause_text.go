@@ -82,23 +82,16 @@ func (v *Story) tell(c *Cause) {
 }
 
 // bounds are the broken bounds of a cause beside that of the row that names it: "launches 6 → 26 (at most 5)".
-func (c *Cause) bounds() (out []string) {
-	for _, r := range c.Rows {
-		if r.F.Fails() && r.F.Bounded() && r.At != c.Lead().At {
-			out = append(out, r.quantity()+" "+r.Values+" ("+r.Allowed+")")
-		}
-	}
-	return beginning(out, 3, "")
+func (c *Cause) bounds() []string {
+	others := measure.Where(c.Rows, func(r Row) bool { return r.F.Fails() && r.F.Bounded() && r.At != c.Lead().At })
+	texts := measure.Map(others, func(r Row) string { return r.quantity() + " " + r.Values + " (" + r.Allowed + ")" })
+	return beginning(texts, 3, "")
 }
 
 // modes are the sentences on runs that fall on two levels.
-func (r *Row) modes() (out []string) {
-	for _, x := range r.F.Also {
-		if x.Key == result.KeyTwoLevels {
-			out = append(out, Trimmed(x.Sentence))
-		}
-	}
-	return out
+func (r *Row) modes() []string {
+	levels := measure.Where(r.F.Also, func(x result.Remark) bool { return x.Key == result.KeyTwoLevels })
+	return measure.Map(levels, func(x result.Remark) string { return Trimmed(x.Sentence) })
 }
 
 // slower says how a kernel or number changed and where it runs; headed leaves out the numbers of the headline.

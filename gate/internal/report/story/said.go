@@ -340,12 +340,8 @@ func (v *Story) Whys() (list []Fact) {
 // Changed are the subjects that changed, the worst first.
 func (v *Story) Changed() []Group {
 	rows := Untold(v.Of(Failing, Warned, Open, Increased, Faster, New, Gone))
-	for _, r := range v.Of(Harmless, Within, Same) {
-		if len(r.Parts) > 0 { // which no other table names
-			rows = append(rows, r)
-		}
-	}
-	return Groups(rows)
+	parted := func(r Row) bool { return len(r.Parts) > 0 } // which no other table names
+	return Groups(append(rows, measure.Where(v.Of(Harmless, Within, Same), parted)...))
 }
 
 // Further are the commands that follow a failed gate, or take the faster values of workloads that pass.

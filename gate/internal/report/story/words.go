@@ -196,10 +196,8 @@ func withoutStep(why string) string { return strings.TrimSuffix(why, ": "+reason
 // stepBy adds the command to a step that is [reason.BesideHead], in place of what follows in brackets.
 func stepBy(step, command string) string {
 	before, after, ok := strings.Cut(step, reason.BesideHead)
-	if !ok || after != "" && !strings.HasPrefix(after, " (") {
-		return step
-	}
-	return before + reason.BesideHead + ": " + command
+	own := !ok || after != "" && !strings.HasPrefix(after, " (")
+	return result.Either(own, step, before+reason.BesideHead+": "+command)
 }
 
 // clauses splits a sentence into what fits into a headline, with the mark that ends it, and the rest.
