@@ -162,11 +162,17 @@ type Session struct {
 	Anchor string `json:"anchor,omitempty"`
 }
 
-// SortSeries sorts the series into the stable order of files and reports.
+// SortSeries puts the series into the stable order of files and reports, in a list of its own.
 func (s *Session) SortSeries() {
-	if !s.distinct() {
-		slices.SortFunc(s.Series, inOrder)
+	if s.distinct() {
+		return
 	}
+	order := make([]*Series, len(s.Series)) // a series is large to move
+	for i := range s.Series {
+		order[i] = &s.Series[i]
+	}
+	slices.SortFunc(order, inOrder)
+	s.Series = measure.Map(order, func(x *Series) Series { return *x })
 }
 
 // distinct reports whether the series are sorted already, without duplicates.
@@ -181,7 +187,7 @@ func (s *Session) distinct() bool {
 	return true
 }
 
-func inOrder(a, b Series) int {
+func inOrder(a, b *Series) int {
 	return cmp.Or(a.Subject.Compare(b.Subject), cmp.Compare(a.Metric.Name, b.Metric.Name))
 }
 
@@ -236,11 +242,9 @@ func (s *Session) Check() error {
 				profiled+i+1)
 		}
 	}
-	sorted, distinct := s.Series, s.distinct()
-	if !distinct {
-		sorted = slices.SortedFunc(slices.Values(sorted), inOrder)
-	}
-	subjects := 0
+	in, distinct, subjects := Session{Series: s.Series}, s.distinct(), 0
+	in.SortSeries()
+	sorted := in.Series
 	for i := range sorted {
 		x := &sorted[i]
 		if i == 0 || x.Subject != sorted[i-1].Subject {
@@ -250,7 +254,7 @@ func (s *Session) Check() error {
 			}
 		}
 		err := x.Check(len(s.Runs), profiled)
-		if err == nil && !distinct && i > 0 && inOrder(sorted[i-1], *x) == 0 {
+		if err == nil && !distinct && i > 0 && inOrder(&sorted[i-1], x) == 0 {
 			err = errors.New("listed twice")
 		}
 		if err != nil {

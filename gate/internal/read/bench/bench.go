@@ -383,7 +383,6 @@ func nameSuites(s *model.Session) {
 // other cases: those of one name have a number, as of nth_of. The arguments are the suite before the name of a case
 // without a class, and that of the rows. jq alone takes five times as long.
 func tests(elements any, arguments []any) any {
-	seen, rows := map[string]int{}, []any{} // seen is one for a name that is given
 	text := func(v any, name string) string {
 		s, _ := v.(map[string]any)["attributes"].(map[string]any)[name].(string)
 		return s
@@ -393,11 +392,13 @@ func tests(elements any, arguments []any) any {
 		return strings.TrimPrefix(suite+"."+text(v, "name"), ".")
 	}
 	cases := measure.Where(elements.([]any), func(v any) bool { return v.(map[string]any)["name"] == "testcase" })
-	for _, v := range cases {
-		seen[named(v)] = 1
+	names := measure.Map(cases, named)
+	seen, rows := make(map[string]int, len(cases)), make([]any, 0, len(cases)) // seen is one for a name that is given
+	for _, name := range names {
+		seen[name] = 1
 	}
-	for _, v := range cases {
-		of, row := named(v), named(v)
+	for i, v := range cases {
+		of, row := names[i], names[i]
 		for sign := "#"; seen[of] > 1 && seen[row] > 0; sign += "#" {
 			row = of + sign + strconv.Itoa(seen[of])
 		}

@@ -23,10 +23,9 @@ func (c *Cause) Lead() Row {
 			return c.Rows[i]
 		}
 	}
-	metrics := []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name}
-	if c.Rows[0].F.Subject() == measure.Workload {
-		metrics = []string{measure.StepTime.Name} // the mean step and the run are other views of it
-	}
+	// Of the workload the mean step and the run are other views of its step.
+	metrics := result.Either(c.Rows[0].F.Subject() == measure.Workload, []string{measure.StepTime.Name},
+		[]string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name})
 	for _, metric := range metrics {
 		r := measure.First(c.Rows, func(r *Row) bool { return r.Class == c.Class && r.F.Metric == metric })
 		if r != nil {
