@@ -249,8 +249,8 @@ func (x *explanation) count(ctx context.Context, indices []int) error {
 	return nil
 }
 
-// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation, and
-// no less than one took.
+// affords is nil where the time left holds a run of the program, with short its part before the first GPU operation,
+// and no less than one took.
 func (x *explanation) affords(short bool, took time.Duration) error {
 	runs := x.Live.spent
 	least := time.Duration(runs.InRuns) / time.Duration(max(runs.Runs, 1))

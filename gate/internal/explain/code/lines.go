@@ -157,8 +157,8 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 	return t.changed([]devicecode.Line{at}, is)
 }
 
-// Calling says which changed lines of C++ call what a finding is about: they launch its kernel, or call the CUDA function
-// call, or those of copies and allocations. It is empty where none does.
+// Calling says which changed lines of C++ call what a finding is about: they launch its kernel, or call the CUDA
+// function call, or those of copies and allocations. It is empty where none does.
 func (t *Tree) Calling(f result.Finding, call string) result.Remark {
 	name := regexp.QuoteMeta(call) + `\s*\(`
 	switch kernel := regexp.QuoteMeta(f.Kernel); {

@@ -121,8 +121,8 @@ func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	return x
 }
 
-// Whereabouts are the source lines that launch the kernels of a cause, or make its CUDA calls; before a function without
-// a line, and without any, the place of the kernel's definition.
+// Whereabouts are the source lines that launch the kernels of a cause, or make its CUDA calls; before a function
+// without a line, and without any, the place of the kernel's definition.
 func (v *Story) Whereabouts(c *Cause) []string {
 	f := c.Lead().F
 	if file, line := v.Place(f); file != "" && !f.Origin.Known() {
