@@ -40,10 +40,10 @@ type fusion struct {
 	calls string // the computation
 }
 
-// Operations are the fusions and sorts in an optimised program as XLA dumps it (*after_optimizations.txt), in its order:
-// the name of the kernel, its operation, and its own line, or another that more than twice as many of its parts come
-// from. Equal fusions run as the kernel of one of them, so that a fusion is one of its deduplicated name as well. own is
-// the name of a file of the repository, "" for another file.
+// Operations are the fusions and sorts in an optimised program as XLA dumps it (*after_optimizations.txt), in its
+// order: the name of the kernel, its operation, and its own line, or another that more than twice as many of its parts
+// come from. Equal fusions run as the kernel of one of them, so that a fusion is one of its deduplicated name as well.
+// own is the name of a file of the repository, "" for another file.
 func Operations(text io.Reader, own func(file string) string) ([]model.Operation, error) {
 	h := &hlo{own: own, files: map[string]string{}, functions: map[string]string{},
 		locations: map[string]map[string]string{}, frames: map[string]map[string]string{},
