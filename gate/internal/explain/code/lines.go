@@ -160,24 +160,25 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 // Calling says which changed lines of C++ call what a finding is about: they launch its kernel, or call the CUDA
 // function call, or those of copies and allocations. It is empty where none does.
 func (t *Tree) Calling(f result.Finding, call string) result.Remark {
-	name := regexp.QuoteMeta(call) + `\s*\(`
-	switch kernel := regexp.QuoteMeta(f.Kernel); {
+	name, what := call, `\W%s\s*\(`
+	switch {
 	case call != "":
 	case f.Scope == measure.ScopeKernel:
-		name = kernel + `\s*(?:<[^;]*>\s*)?<<<|cudaLaunch\w*\(.*\W` + kernel + `\W`
+		name, what = f.Kernel, `\W%[1]s\s*(?:<[^;]*>\s*)?<<<|\WcudaLaunch\w*\(.*\W%[1]s\W`
 	case f.Subject().Kind() == measure.ScopeCopy:
-		name = `cudaMem(?:cpy|set)\w*\s*\(`
+		name, what = "cudaMem", `\W%s(?:cpy|set)\w*\s*\(`
 	case f.Metric == measure.Allocations.Name:
-		name = `cudaMalloc\w*\s*\(`
+		name, what = "cudaMalloc", `\W%s\w*\s*\(`
 	default:
 		return result.Remark{}
 	}
-	named := regexp.MustCompile(`(?:^|\W)(?:` + name + `)`)
+	calls := regexp.MustCompile(fmt.Sprintf(what, regexp.QuoteMeta(name)))
 	var calling []span
 	for _, h := range t.Hunks {
 		for line := h.First; line <= h.Last && !h.Removed && t.open(h.File) != nil; line++ {
-			around, _ := t.open(h.File).Around(line)
-			if t.open(h.File).Matches(line, named) {
+			text := t.open(h.File).Line(line)
+			if strings.Contains(text, name) && calls.MatchString(" "+text) {
+				around, _ := t.open(h.File).Around(line)
 				calling = append(calling, span{git.Hunk{File: h.File, First: line, Last: line}, around.Name})
 			}
 		}

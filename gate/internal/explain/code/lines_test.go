@@ -9,7 +9,9 @@ import (
 	"testing/fstest"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -177,6 +179,36 @@ func TestDefinitions(t *testing.T) {
 	} {
 		if file, _, ok := defined(c.f); ok != (c.want != "") || ok && file != c.want {
 			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
+		}
+	}
+}
+
+// TestCalling wants the changed lines that launch a kernel or make a call, and none that only name it.
+func TestCalling(t *testing.T) {
+	dir := t.TempDir()
+	source := "void run() {\n  scale<float><<<1, 32>>>(x);\n  cudaLaunchKernel((void *)scale<float>, 1, 1, 0);\n" +
+		"  float scale = 1; // scale<<<1, 1>>>\n  cudaDeviceSynchronize ();\n  auto f = &cudaDeviceSynchronize;\n" +
+		"  p = cudaMallocAsync(&q, n, s), cudaMemset(p, 0, n);\n  my_cudaMalloc(&q), upscale<<<1, 1>>>();\n}\n"
+	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := &Tree{Root: dir, Tracked: func(string) bool { return true },
+		Hunks: []git.Hunk{{File: "a.cu", First: 1, Last: 99}, {File: "a.cu", First: 3, Last: 3, Removed: true}}}
+	for _, c := range []struct {
+		f    result.Finding
+		call string
+		want string
+	}{
+		{result.Finding{Scope: measure.ScopeKernel, Kernel: "scale"}, "", "a.cu:2, 3, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload}, "cudaDeviceSynchronize", "a.cu:5, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "memset", Metric: measure.CopyTime.Name}, "", "a.cu:7, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.Allocations.Name}, "", "a.cu:7, in run"},
+		{result.Finding{Scope: measure.ScopeKernel, Kernel: "gone"}, "", ""},
+		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}, "", ""},
+	} {
+		said, _ := result.As[reason.ChangedLines](tree.Calling(c.f, c.call))
+		if got := strings.Join(said.Lines, " "); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.f.Kernel, c.call, got, c.want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -47,9 +46,12 @@ func (s Source) Holds(first, last int) bool {
 	return first > 0 && first <= last && len(bytes.TrimSpace(bytes.Join(s.code[first-1:last], nil))) > 0
 }
 
-// Matches reports whether the code of a line, not its comment, has what matches.
-func (s Source) Matches(line int, what *regexp.Regexp) bool {
-	return line > 0 && line <= len(s.code) && what.Match(s.code[line-1])
+// Line is the code of a line, with spaces for comments, "" outside of the file.
+func (s Source) Line(number int) string {
+	if number < 1 || number > len(s.code) {
+		return ""
+	}
+	return string(s.code[number-1])
 }
 
 // Around is the outermost function around a line.
