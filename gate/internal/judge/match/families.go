@@ -101,10 +101,7 @@ func (f *family) shifted(t Sides) bool {
 		up, down = up || change > limit, down || change < 1/limit
 	}
 	moved += measure.HowMany(f.head, func(s measure.Subject) bool { return !t.Base.Has(s) })
-	if f.match == "geometry" {
-		return common > 0 && moved > 1
-	}
-	return common > 0 && (moved > 1 || up && down)
+	return common > 0 && (moved > 1 || up && down && f.match != "geometry")
 }
 
 // varies reports whether the runs of a side launch a kernel more or less often, as where shapes depend on the batch.

@@ -35,6 +35,11 @@ func TestForms(t *testing.T) {
 				"void k<float, (int)4>(float *)": "4"}},
 		{"a specialisation, its template elsewhere", "a.cu", "template <> __global__ void k<float>(float *x) {}\n",
 			map[string]string{"void k<float>(T1 *)": "1", "void k<double>(T1 *)": ""}},
+		{"behind includes", "a.cu", "#include <a/template.h>\n#define N 4\n__global__ void k(uchar4 *x, ulong2 y) {}\n",
+			map[string]string{"k(uchar4 *, ulong2)": "3", "k(char4 *, ulong2)": "", "k(uchar4 *, long2)": ""}},
+		{"behind macros", "a.cu", "TEMPLATE_OF_T __global__ void k(T *x) {}\n__global__ void j(PARAM(int, n)) {}\n" +
+			"__global__ void i(float *RESTRICT x, GRID_CONSTANT const ns::Params p) {}\n", map[string]string{
+			"void k<float>(T1 *)": "1", "j(int)": "2", "i(float *, ns::Params)": "3", "i(float *)": ""}},
 		{"instances", "a.cu", "template <class T>\n__global__ void k(T x) {}\ntemplate __global__ void k<int>(int);\n",
 			map[string]string{"void k<int>(T1)": "2", "void k<float>(T1)": "2"}},
 		{"arguments with commas and braces", "a.cu", "__global__ void k(std::array<int, 2> a, dim3 d = {1, 1, 1}, " +

@@ -21,9 +21,11 @@ var (
 	items = input.Pattern(item)
 	// signature matches what stands behind a name: template arguments and parameters.
 	signature   = input.Pattern(`^\s*(?:<` + list + `>)?\s*\((?:\s*void\s*|` + list + `)\)`)
+	template    = input.Pattern(`\btemplate\s*<`)
 	specialised = input.Pattern(`\btemplate\s*<\s*>`)
+	macro       = input.Pattern(`\b[A-Z][A-Z0-9_]+\b`) // which may hold any of them
 	// uncounted matches parameters whose number the preprocessor or an instance knows.
-	uncounted = input.Pattern(`#|\.\.\.|(?:^|,)\s*[A-Z_][A-Z0-9_]+\s*(?:,|$)`)
+	uncounted = input.Pattern(`#|\.\.\.|(?:^|,)\s*[A-Z_][A-Z0-9_]+\s*(?:[,(]|$)`)
 	// beside matches what stands beside a type: a default, a cast of a number, qualifiers.
 	beside = input.Pattern(`=.*|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|struct|typename|` +
 		`__grid_constant__)\b`)
@@ -46,8 +48,10 @@ func (p place) fits(kernel []string) int {
 	if uncounted().MatchString(kernel[2]) || uncounted().MatchString(source[2]) {
 		parameters = possible
 	}
+	made := special || template().MatchString(p.before)
 	switch {
-	case min(args, parameters) == unlike, (kernel[1] != "") != (special || strings.Contains(p.before, "template")):
+	case min(args, parameters) == unlike, kernel[1] == "" && made,
+		kernel[1] != "" && !made && !macro().MatchString(p.before):
 		return unlike
 	case kernel[1] != "" && !special:
 		return possible
@@ -85,7 +89,7 @@ func spelled(text string) (builtins, names []string) {
 	text = strings.NewReplacer("true", "1", "false", "0").Replace(beside().ReplaceAllString(text, ""))
 	for _, w := range word().FindAllString(array().ReplaceAllString(text, "*"), -1) {
 		if builtin().MatchString(w) {
-			builtins = append(builtins, strings.Trim(w, "_uUlL")) // __half, 4ul
+			builtins = append(builtins, strings.TrimLeft(strings.TrimRight(w, "uUlL"), "_")) // 4ul, __half
 		} else {
 			names = append(names, w)
 		}
