@@ -179,10 +179,9 @@ var (
 	jit    = input.Pattern(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
 	define = input.Pattern(`^def\s+(\w+)\s*[\[(]`)
 	// unread are comments and strings.
-	unread = input.Pattern(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
-		strung)
+	unread = input.Pattern(`#.*|` + quotes)
 	// made matches a call that makes a kernel of expressions in CuPy, whose last argument but options is its name.
-	made = input.Pattern(`\b(?:Elementwise|Reduction)Kernel\s*\((?:` + strung + `|[^()"'])*(?:,|\bname\s*=)\s*` +
+	made = input.Pattern(`\b(?:Elementwise|Reduction)Kernel\s*\((?:` + quotes + `|[^()"'])*(?:,|\bname\s*=)\s*` +
 		`["']([A-Za-z_]\w*)["']\s*(?:,(?:\s*\w+\s*=[^)]*)?\s*)?\)`)
 	// A kernel of Pallas has the name of the function given to pallas_call.
 	pallas = input.Pattern(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)

@@ -82,8 +82,9 @@ func TestForms(t *testing.T) {
 		{"elementwise", "a.py", "import cupy as cp\nsquare = cp.ElementwiseKernel(\n    'float32 x, float32 y',\n    " +
 			"'float32 z',\n    'z = (x - y) * (x - y)',\n    'squared_diff')\ntotal = cp.ReductionKernel('T" +
 			" x', 'T y'," +
-			" 'x * x', 'a + b', 'y = sqrt(a)', '0', name=\"l2norm\")\n",
-			map[string]string{"squared_diff": "6", "l2norm": "7", "T": ""}},
+			" 'x * x', 'a + b', 'y = sqrt(a)', '0', name=\"l2norm\")\n" +
+			"k = cp.ElementwiseKernel('T x', 'T y', '''\n  y = f(x, 1);\n''', 'scaled', options=('-O3',))\n",
+			map[string]string{"squared_diff": "6", "l2norm": "7", "T": "", "scaled": "10"}},
 		{"load_inline", "a.py", "from torch.utils.cpp_extension import load_inline\ncuda_src = '''\n" +
 			"template <typename scalar_t>\n__global__ void k(const scalar_t* __restrict__ x, int n) {\n}\n" +
 			"torch::Tensor f(torch::Tensor x) { k<float><<<1, 1>>>(x, 1); return x; }\n'''\n" +

@@ -216,8 +216,9 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// strung matches the strings of a line, unread comments, strings and numbers (1'000).
+// strung matches the strings of a line, quotes those of Python, unread comments, strings and numbers (1'000).
 const strung = `"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`
+const quotes = `"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` + strung
 
 var unreadCPP = input.Pattern(`//[^\r\n]*|/\*(?s:.*?)(?:\*/|\z)|R"[^\s()"]{0,16}\(|` + strung + `|\b\d[\w']*`)
 
