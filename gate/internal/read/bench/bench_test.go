@@ -514,10 +514,10 @@ func TestRead(t *testing.T) {
 			"a.csv is a CSV of nvbench, which has names without quotes"},
 		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n",
 			"softmax x_val=(8, 8) gpu_duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
-		{"triton.testing with decimal commas", "a.csv", "N;Triton (GB/s);Torch (ms)\n1024,0;100,25;1,5e-1\n" +
-			"2048,0;7;1,234\n",
-			"Torch N=1024 gpu_duration 150000, Torch N=2048 gpu_duration 1.234e+06, " +
-				"Triton N=1024 gpu_bandwidth 1.0025e+11, Triton N=2048 gpu_bandwidth 7e+09"},
+		{"triton.testing with decimal commas", "a.csv", "N;Triton (GB/s);Torch (ms)\n64,2;100,25;1,5e-1\n" +
+			"64,4;7;1,234\n",
+			"Torch N=64,2 gpu_duration 150000, Torch N=64,4 gpu_duration 1.234e+06, " +
+				"Triton N=64,2 gpu_bandwidth 1.0025e+11, Triton N=64,4 gpu_bandwidth 7e+09"},
 		{"google-benchmark with decimal commas", "a.csv", "name;iterations;real_time;cpu_time;time_unit\n" +
 			"\"f<1,2>\";7;12,5;1,25;ms\n", "f<1,2> duration 1.25e+07"},
 		{"triton.testing with thousands", "a.csv", "N;Triton (GB/s)\n1024;1,234\n",

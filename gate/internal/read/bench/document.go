@@ -187,7 +187,7 @@ func (d *document) table(text []byte) bool {
 		case err == io.EOF:
 			d.value = list
 			if in.Comma != ',' {
-				points(list)
+				points(list, names[0])
 			}
 			return true
 		case errors.As(err, &at):
@@ -206,15 +206,15 @@ func (d *document) table(text []byte) bool {
 	return true
 }
 
-// points puts points in place of the decimal commas of a table, where no number has a point, and some a comma that is
-// none of thousands.
-func points(rows []any) {
-	var commas []func()
-	certain := false
+// points puts points in place of the decimal commas of a table behind its labels, where no number has a point, and some
+// a comma that is none of thousands.
+func points(rows []any, labels string) {
+	commas, certain := []func(){}, false
 	for _, row := range rows {
 		for name, v := range row.(map[string]any) {
 			text, _, _ := strings.Cut(strings.ToLower(v.(string)), "e")
 			switch _, form := cells.Parse(text); {
+			case name == labels:
 			case form == cells.Foreign && strings.Trim(text, "-+0123456789") == ",", form == cells.ThreeAfterComma:
 				certain = certain || form == cells.Foreign
 				pointed := strings.Replace(v.(string), ",", ".", 1)
