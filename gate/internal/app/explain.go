@@ -106,7 +106,7 @@ func (c *Check) unstacked(f result.Finding) bool {
 
 // explainTime is the time for explanations, 0 for any.
 func (c *Check) explainTime() time.Duration {
-	// The default of [Check.ExplainTime] lies between these. The least holds call stacks and ncu on two builds.
+	// The default of [Check.ExplainTime] lies between these. The least holds call stacks, and counters of two builds.
 	const leastExplainTime, mostExplainTime = 25 * time.Second, time.Minute
 	runs := time.Duration(c.Live.spent.Total)
 	return max(cmp.Or(c.ExplainTime, min(max(runs, leastExplainTime), mostExplainTime)), 0)
