@@ -245,7 +245,7 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	spread := result.Number(math.Sqrt(2 * e.session.S2))
-	n := e.runsNeeded(t, &f, x.limit, alpha)
+	n := e.runsNeeded(t, &f, x, alpha)
 	if x.overlap() {
 		n = max(n, int(1/innerPart)) // one of which may overlap on each side
 	}
@@ -274,20 +274,26 @@ func (e *estimate) hiddenByRuns(t comparison, f *result.Finding, limit float64) 
 	if e.modes.drawn() && (t.relation() < terms.SameBoard || f.Mode.Needed > 0) {
 		return t.relation() < terms.SameBoard
 	}
-	return stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0
+	return e.runsFor(limit, 0) == 0
+}
+
+// runsFor is how many runs a side tell a change from a limit of its direction, see [stats.RunsFor]. A further variance
+// does not shrink with runs.
+func (e *estimate) runsFor(limit, fixed float64) int {
+	by := e.contrast.Estimate
+	return stats.RunsFor(by, e.distance(math.Copysign(limit, by)), e.run, fixed, result.Confidence, MaxRuns)
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so
 // many are too few.
-func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha float64) int {
-	if size := math.Abs(float64(f.Change)); size > limit && size < e.hostEffect {
+func (e *estimate) runsNeeded(t comparison, f *result.Finding, x *evidence, alpha float64) int {
+	if math.Abs(x.change) > x.limit && x.harm() < e.hostEffect {
 		return 0 // runs on these hosts tell no more of how hosts differ
 	}
 	if e.modes.drawn() && t.relation() < terms.SameBoard {
 		return f.Mode.Needed
 	}
-	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2,
-		result.Confidence, MaxRuns)
+	n := e.runsFor(x.limit, e.contrast.SessionWeight*e.session.S2)
 	bimodal := e.pool.bimodal(math.Abs(e.contrast.Estimate))
 	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && bimodal*stats.Split(n, n) > alpha/2 {
 		n++

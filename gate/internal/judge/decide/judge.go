@@ -256,14 +256,14 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 // it away.
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
-	limit = f.working(math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
+	limit = f.distance(f.sign() * math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
 	most := result.Either(f.contrast.Run.DF == 0, math.Inf(1), 0) // in too few runs to know its spread
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
 			v := f.pool.moderate(raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
-			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, result.Power)))
+			most = math.Max(most, f.loss(stats.Detectable(v, limit, f.alpha, result.Power)))
 		}
 		out[n] = most
 	}

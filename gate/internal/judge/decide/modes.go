@@ -93,14 +93,13 @@ func holdBoth(sessions [][]float64, middle float64) bool {
 // count counts the runs of each side in the mode, and tests the shares.
 func (m *modes) count(e *estimate, measured [2][][]float64) {
 	m.mean = e.Metric.Name == measure.MeanStep.Name
-	higherIsBetter := e.Metric.Better == measure.Higher
 	for i, side := range measured {
 		for _, v := range slices.Concat(side...) {
 			member := byte('-')
 			if !math.IsNaN(v) {
 				m.all[i]++
 				member = 'o'
-				if (v > (m.low+m.high)/2) != higherIsBetter {
+				if e.sign()*(v-(m.low+m.high)/2) > 0 {
 					m.in[i]++
 					member = 'x'
 				}
@@ -164,7 +163,7 @@ func (t comparison) counted(e *estimate) bool {
 // allBeyond reports whether every run of the head is beyond the limit and every run of the baseline, in either level.
 func (t comparison) allBeyond(e *estimate) bool {
 	limit := math.Max(e.Limit.Max, t.floor(e.pair)/stats.Average(e.Base))
-	return len(beyondBase(*e, limit, (&evidence{metric: e.Metric}).sign(), 0)) == len(stats.Pooled(e.Head))
+	return len(beyondBase(*e, limit, e.sign(), 0)) == len(stats.Pooled(e.Head))
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of
@@ -238,7 +237,7 @@ func (x *evidence) inMode() bool {
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
 		return false
 	}
-	by := result.Either(x.sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
+	by := result.Either(x.sign < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
 	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= modeDoubt)
 }
@@ -253,7 +252,7 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 	if m.drawn() {
 		f.Needed = m.runsNeeded(t.Policy.Alpha)
 	}
-	if e.Metric.Better == measure.Higher {
+	if e.sign() < 0 {
 		f.At, f.Others = f.Others, f.At
 	}
 	return f

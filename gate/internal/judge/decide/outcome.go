@@ -195,7 +195,7 @@ func openDoubt(x *evidence) doubt {
 		return harmless
 	case !x.open():
 		return undecided
-	case x.least() > x.doubtful() && x.probable(), x.trends && x.sign()*x.change > x.limit:
+	case x.least() > x.doubtful() && x.probable(), x.trends && x.sign*x.change > x.limit:
 		return harmful
 	}
 	return undecided

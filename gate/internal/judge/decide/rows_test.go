@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -337,4 +340,59 @@ func TestRateWithinLimit(t *testing.T) {
 			t.Errorf("%v: %s: %s", change, f.Outcome, f.Reason)
 		}
 	}
+}
+
+// A rate and the time that is its inverse are one measurement: at limits that mean the same, their outcome, the
+// smallest change that is found and the number of runs that would decide are the same. The rate's own scale counts:
+// the fall of a rate is smaller than the growth of its time.
+func TestRateMirrorsTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sd := rapid.SampledFrom([]float64{0.001, 0.01, 0.05, 0.2}).Draw(t, "sd")
+		change := rapid.SampledFrom([]float64{1, 1.05, 1.3, 2}).Draw(t, "change")
+		host := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "host")
+		limit := rapid.SampledFrom([]string{"2%", "20%", "50%"}).Draw(t, "limit of the rate")
+		ofTime := map[string]string{"2%": "2.0408163265306123%", "20%": "25%", "50%": "100%"}[limit]
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var times, rates [2][][]float64
+		for i := range times {
+			time, rate := make([]float64, 5), make([]float64, 5)
+			for run := range time {
+				time[run] = 1e3 * math.Pow(change, float64(i)) * math.Exp(sd*r.NormFloat64())
+				rate[run] = 1e9 / time[run]
+			}
+			times[i], rates[i] = [][]float64{time}, [][]float64{rate}
+		}
+		judge := func(sides [2][][]float64, m measure.Metric, limit string) result.Finding {
+			rule := fmt.Sprintf("[[rule]]\nbenchmark = \"row 0\"\nmax = %q", limit)
+			policy, err := thresholds.Parse("nsgate.toml", []byte(rule))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return compareSides([]model.Session{rowsOf("a", sides[0], m)}, []model.Session{rowsOf(host, sides[1], m)},
+				policy).Findings[0]
+		}
+		x, y := judge(times, measure.Duration, ofTime), judge(rates, measure.ItemRate, limit)
+		if x.Mode != nil || y.Mode != nil { // levels are found on the scale of the values
+			return
+		}
+		if loss := 1 - 1/(1+float64(x.MDE)); !(math.Abs(float64(y.MDE)-loss) < 1e-3*loss) {
+			t.Fatalf("detects %v of a time, %v of a rate, which is %v", x.MDE, y.MDE, loss)
+		}
+		if x.Change < 0 { // the limit of a gain is another
+			return
+		}
+		if a, b := moreRuns(x), moreRuns(y); a != b || x.Outcome != y.Outcome {
+			t.Fatalf("%s and %d runs of a time, %s and %d of a rate", x.Outcome, a, y.Outcome, b)
+		}
+	})
+}
+
+// moreRuns is the number of runs that would decide a finding, 0 where none is named.
+func moreRuns(f result.Finding) int {
+	for _, x := range f.Also {
+		if says, ok := result.As[reason.MoreRuns](x); ok {
+			return says.Runs
+		}
+	}
+	return 0
 }
