@@ -26,6 +26,14 @@ type Metric struct {
 	Exact bool `json:"exact,omitempty"`
 }
 
+// Sign is the sign of a change for the worse: -1 where higher values are better, else 1.
+func (m Metric) Sign() float64 {
+	if m.Better == Higher {
+		return -1
+	}
+	return 1
+}
+
 var (
 	// Metrics lists every metric that nsgate knows: those of a timeline, then the counters of single launches.
 	Metrics []Metric

@@ -277,11 +277,11 @@ func (e *estimate) hiddenByRuns(t comparison, f *result.Finding, limit float64) 
 	return e.runsFor(limit, 0) == 0
 }
 
-// runsFor is how many runs a side tell a change from a limit of its direction, see [stats.RunsFor]. A further variance
-// does not shrink with runs.
+// runsFor is how many runs a side tell a change from the limit of harm, see [stats.RunsFor]. A further variance does
+// not shrink with runs.
 func (e *estimate) runsFor(limit, fixed float64) int {
-	by := e.contrast.Estimate
-	return stats.RunsFor(by, e.distance(math.Copysign(limit, by)), e.run, fixed, result.Confidence, MaxRuns)
+	gap := math.Abs(e.working(e.Metric.Sign()*limit) - e.contrast.Estimate)
+	return stats.RunsFor(gap, e.run, fixed, result.Confidence, MaxRuns)
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so

@@ -18,7 +18,6 @@ import (
 type evidence struct {
 	scope  measure.Scope
 	metric measure.Metric
-	sign   float64 // 1 where lower values are better, else -1
 	share  float64 // part of a step or run; the cost of a change is its product with share
 	gates  bool    // a slowdown can fail the gate
 	warns  bool    // a rule warns of one
@@ -62,7 +61,7 @@ type evidence struct {
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
 func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
-		scope: f.Scope, metric: e.Metric, sign: e.sign(), share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
+		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
 		warns: e.Limit.Severity == thresholds.Warn && t.judges(e.pair),
 		base:  float64(f.Base), rise: float64(f.Head - f.Base),
 		runs:   runs(e.Base, e.Head),
@@ -106,7 +105,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
-		limit := e.distance(x.sign * x.limit)
+		limit := e.distance(x.metric.Sign() * x.limit)
 		least := math.Max(limit, e.distance(e.hostEffect)) // that a finding has to exceed
 		if x.scope == measure.ScopeRange {
 			least = math.Max(least, limit+margin)
@@ -150,9 +149,9 @@ func (x *evidence) countBeyond(e *estimate) {
 	if typical := stats.Median(stats.Pooled(runs.Base)); typical > 0 {
 		limit = math.Max(limit, x.floor/typical*(1+1e-9)) // one tick
 	}
-	beyond := beyondBase(runs, limit, x.sign, spare)
+	beyond := beyondBase(runs, limit, x.metric.Sign(), spare)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
-	beyondAll := len(beyondBase(runs, limit, x.sign, 0))
+	beyondAll := len(beyondBase(runs, limit, x.metric.Sign(), 0))
 	x.pApart = stats.Fisher(beyondAll, x.headRuns, 0, len(stats.Pooled(runs.Base)))
 	if beyondAll < len(beyond) {
 		x.spared = spare
@@ -184,18 +183,20 @@ func (x *evidence) interval() reason.Interval {
 }
 
 func (x *evidence) heeds() bool   { return x.gates || x.warns }
-func (x *evidence) worse() bool   { return x.sign*x.change > 0 }
+func (x *evidence) worse() bool   { return x.worsening() > 0 }
 func (x *evidence) certain() bool { return x.p < x.alpha && !x.overlaps }
 func (x *evidence) overlap() bool { return x.p < x.alpha && x.overlaps }
 func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
-// worst and least are the ends of the interval in the direction of harm.
-func (x *evidence) worst() float64 { return math.Max(x.sign*x.low, x.sign*x.high) }
-func (x *evidence) least() float64 { return math.Min(x.sign*x.low, x.sign*x.high) }
+// worsening is the change in the direction of harm, worst and least are the ends of its interval.
+func (x *evidence) worsening() float64 { return x.metric.Sign() * x.change }
+
+func (x *evidence) worst() float64 { return math.Max(x.metric.Sign()*x.low, x.metric.Sign()*x.high) }
+func (x *evidence) least() float64 { return math.Min(x.metric.Sign()*x.low, x.metric.Sign()*x.high) }
 
 // harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
 func (x *evidence) harm() float64 {
-	return result.Either(x.sign < 0, math.Abs(1/(1+x.change)-1), math.Abs(x.change))
+	return result.Either(x.metric.Sign() < 0, math.Abs(1/(1+x.change)-1), math.Abs(x.change))
 }
 
 // cost is the part of a step or run that a change adds to it, or takes away: of copies, where no kernel hides them.
@@ -204,13 +205,11 @@ func (x *evidence) cost(change float64) float64 {
 	return result.Either(x.exposed <= cost, x.exposed, cost)
 }
 
-// within reports whether the interval lies within the limit.
-func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
+// within reports whether the interval ends below the limit of harm.
+func (x *evidence) within() bool { return x.worst() <= x.limit }
 
-// belowFloor reports whether the interval lies within the floor, and in part beyond the rule's limit.
-func (x *evidence) belowFloor() bool {
-	return x.within() && math.Max(math.Abs(x.low), math.Abs(x.high)) > x.ruleLimit
-}
+// belowFloor reports whether the interval ends below the floor, and beyond the rule's limit.
+func (x *evidence) belowFloor() bool { return x.within() && x.worst() > x.ruleLimit }
 
 // beyond reports whether the change is larger than the limit and the floor. A range is a finding of its own only
 // where its whole interval is, because its kernels are judged one by one.
@@ -234,18 +233,18 @@ func (x *evidence) open() bool {
 
 // cheap reports whether a change is harm beyond the limit that would cost enough on one host.
 func (x *evidence) cheap() bool {
-	return x.openCost < x.leastCost && x.heeds() && x.sign*x.change > x.limit && x.cost(x.change) >= x.openCost
+	return x.openCost < x.leastCost && x.heeds() && x.worsening() > x.limit && x.cost(x.change) >= x.openCost
 }
 
 // beyondSpread reports whether a change is at least one standard deviation of it.
 func (x *evidence) beyondSpread() bool {
-	change := math.Log1p(x.sign * x.change)
+	change := math.Log1p(x.worsening())
 	return stats.NormalMargin(result.Confidence)*change >= math.Log1p(x.worst())-change
 }
 
 // costly reports whether the change is harm beyond the limit that costs enough to fail the gate.
 func (x *evidence) costly() bool {
-	return x.sign*x.change > x.limit && x.cost(x.change) >= x.leastCost
+	return x.worsening() > x.limit && x.cost(x.change) >= x.leastCost
 }
 
 // doubtful is the smallest change at which an interval or a run is evidence of harm.

@@ -256,7 +256,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 // it away.
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
-	limit = f.distance(f.sign() * math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
+	limit = f.distance(f.Metric.Sign() * math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
 	most := result.Either(f.contrast.Run.DF == 0, math.Inf(1), 0) // in too few runs to know its spread
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {

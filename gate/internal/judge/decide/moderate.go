@@ -24,9 +24,6 @@ type pair struct {
 // kindOf names the pairs whose variances are expected to be alike.
 func kindOf(s measure.Scope, m measure.Metric) string { return string(s) + " " + m.Name }
 
-// sign is -1 where higher values are better, else 1.
-func (p *pair) sign() float64 { return result.Either(p.Metric.Better == measure.Higher, -1.0, 1) }
-
 func (p *pair) kind() string { return kindOf(p.Subject.Scope, p.Metric) }
 
 // isStep reports whether a pair is the period of a step, or another time that depends on the host.
@@ -133,7 +130,7 @@ func (e *estimate) working(x float64) float64 {
 func (e *estimate) distance(change float64) float64 { return math.Abs(e.working(change)) }
 
 // loss is the relative change for the worse of this size on the working scale: of a rate a fall.
-func (e *estimate) loss(size float64) float64 { return math.Abs(e.natural(e.sign() * size)) }
+func (e *estimate) loss(size float64) float64 { return math.Abs(e.natural(e.Metric.Sign() * size)) }
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 

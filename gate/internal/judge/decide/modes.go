@@ -99,7 +99,7 @@ func (m *modes) count(e *estimate, measured [2][][]float64) {
 			if !math.IsNaN(v) {
 				m.all[i]++
 				member = 'o'
-				if e.sign()*(v-(m.low+m.high)/2) > 0 {
+				if e.Metric.Sign()*(v-(m.low+m.high)/2) > 0 {
 					m.in[i]++
 					member = 'x'
 				}
@@ -163,7 +163,7 @@ func (t comparison) counted(e *estimate) bool {
 // allBeyond reports whether every run of the head is beyond the limit and every run of the baseline, in either level.
 func (t comparison) allBeyond(e *estimate) bool {
 	limit := math.Max(e.Limit.Max, t.floor(e.pair)/stats.Average(e.Base))
-	return len(beyondBase(*e, limit, e.sign(), 0)) == len(stats.Pooled(e.Head))
+	return len(beyondBase(*e, limit, e.Metric.Sign(), 0)) == len(stats.Pooled(e.Head))
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of
@@ -237,7 +237,7 @@ func (x *evidence) inMode() bool {
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
 		return false
 	}
-	by := result.Either(x.sign < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
+	by := result.Either(x.metric.Sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
 	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= modeDoubt)
 }
@@ -252,7 +252,7 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 	if m.drawn() {
 		f.Needed = m.runsNeeded(t.Policy.Alpha)
 	}
-	if e.sign() < 0 {
+	if e.Metric.Sign() < 0 {
 		f.At, f.Others = f.Others, f.At
 	}
 	return f

@@ -195,7 +195,7 @@ func openDoubt(x *evidence) doubt {
 		return harmless
 	case !x.open():
 		return undecided
-	case x.least() > x.doubtful() && x.probable(), x.trends && x.sign*x.change > x.limit:
+	case x.least() > x.doubtful() && x.probable(), x.trends && x.worsening() > x.limit:
 		return harmful
 	}
 	return undecided
@@ -223,7 +223,7 @@ func withinLimit(x *evidence) result.Reason {
 }
 
 func containsLimit(x *evidence) result.Reason {
-	if x.least() > x.limit || -x.worst() > x.limit {
+	if x.least() > x.limit {
 		return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0), Overlap: x.overlap()}
 	}
 	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}

@@ -273,6 +273,15 @@ func (c claim) low() float64    { return float64(c.f.Low) }
 func (c claim) high() float64   { return float64(c.f.High) }
 func (c claim) change() float64 { return float64(c.f.Change) }
 
+// worst and least are the ends of the interval in the direction of harm.
+func (c claim) worst() float64 {
+	return result.Either(c.f.Direction() == measure.Higher, -c.low(), c.high())
+}
+
+func (c claim) least() float64 {
+	return result.Either(c.f.Direction() == measure.Higher, -c.high(), c.low())
+}
+
 // sessions are those of a side that were judged.
 func (c claim) sessions(side string) []model.Session {
 	if side == "head" {
@@ -362,13 +371,12 @@ var claims = map[string]func(c claim) bool{
 		return math.Abs(c.change()) > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha)
 	},
 	"better": func(c claim) bool { return math.Abs(c.change()) > c.number("limit")-slack },
-	"within": func(c claim) bool { return c.low() >= -c.limit()-slack && c.high() <= c.limit()+slack },
+	"within": func(c claim) bool { return c.worst() <= c.limit()+slack },
 	"open": func(c claim) bool {
-		contains := func(limit float64) bool { return c.low() <= limit+slack && c.high() >= limit-slack }
-		return contains(c.limit()) || contains(-c.limit())
+		return c.least() <= c.limit()+slack && c.worst() >= c.limit()-slack
 	},
 	"uncertain": func(c claim) bool {
-		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) &&
+		return c.least() > c.limit()-slack &&
 			(float64(c.f.P) >= float64(c.r.Alpha)/2-slack || c.x.Args["overlap"] == true)
 	},
 	"like-hosts": func(c claim) bool {

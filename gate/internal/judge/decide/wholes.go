@@ -39,13 +39,10 @@ func (w whole) worse(by float64) bool { return w.change-certainly*(w.change-w.lo
 
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low),
-		high: float64(f.High), allowed: allowed}
+		high: float64(f.High), allowed: allowed, undecided: f.Outcome == result.Undecided}
 	if f.Direction() == measure.Higher {
 		w.change, w.low, w.high = -w.change, -w.high, -w.low
 	}
-	// An interval that lies on the good side of zero and contains the limit of a gain is certain of what counts here.
-	isOpen := f.ReasonKey == openKey
-	w.undecided = f.Outcome == result.Undecided && !(isOpen && w.high < 0)
 	return w
 }
 
@@ -57,8 +54,6 @@ func ofSameWork(metric, title string, change, least, most, allowed float64) []wh
 	}
 	return []whole{{metric, title, most, most, most, allowed, true, false, false}}
 }
-
-var openKey = result.Say(reason.Open{}).Key
 
 // forgiver is a row of the list of what may take a certain finding out of the gate.
 type forgiver struct {

@@ -256,14 +256,14 @@ func TestDetectableIsFound(t *testing.T) {
 
 func TestRunsFor(t *testing.T) {
 	run := Variance{S2: 0.01 * 0.01, DF: 8}
-	n := RunsFor(0.01, 0.03, run, 0, 0.9, 100)
+	n := RunsFor(0.02, run, 0, 0.9, 100)
 	if n < 3 || n > 8 {
 		t.Errorf("RunsFor = %d, want a handful", n)
 	}
-	if more := RunsFor(0.02, 0.03, run, 0, 0.9, 100); more <= n {
+	if more := RunsFor(0.01, run, 0, 0.9, 100); more <= n {
 		t.Errorf("RunsFor = %d nearer to the limit, want more than %d", more, n)
 	}
-	if none := RunsFor(0.01, 0.03, run, 0.05*0.05, 0.9, 100); none != 0 {
+	if none := RunsFor(0.02, run, 0.05*0.05, 0.9, 100); none != 0 {
 		t.Errorf("RunsFor = %d although the session variance alone is too large, want 0", none)
 	}
 }

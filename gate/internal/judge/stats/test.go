@@ -132,11 +132,10 @@ func Detectable(v Variance, limit, alpha, power float64) float64 {
 	return math.Max(limit, quantile(v.DF, 1-alpha/2)*se) + quantile(v.DF, power)*se
 }
 
-// RunsFor is the number of runs a side (at most most) for an interval of the given confidence around estimate on one
-// side of limit. The variance between runs is run.S2; a further variance fixed does not shrink with runs. 0 if that
-// many do not help.
-func RunsFor(estimate, limit float64, run Variance, fixed, confidence float64, most int) int {
-	gap := math.Abs(limit - math.Abs(estimate))
+// RunsFor is the number of runs a side (at most most) for an interval of the given confidence that reaches less than a
+// gap from its middle. The variance between runs is run.S2; a further variance fixed does not shrink with runs. 0 if
+// that many do not help.
+func RunsFor(gap float64, run Variance, fixed, confidence float64, most int) int {
 	// A change that the normal distribution rules out needs no quantile of Student's.
 	z := NormalMargin(confidence)
 	for n := 2; n <= most; n++ {
