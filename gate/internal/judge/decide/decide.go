@@ -196,7 +196,8 @@ func (t comparison) floor(p pair) float64 {
 		return math.Max(floor, least*whole)
 	}
 	if p.Metric.Unprofiled() && !p.Metric.Exact {
-		return math.Max(floor, resolution(slices.Concat(p.shown[0], p.shown[1]), p.Metric.Unit == measure.Time.Unit))
+		return math.Max(floor, stats.Resolution(stats.Pooled(slices.Concat(p.shown[0], p.shown[1])),
+			p.Metric.Unit == measure.Time.Unit))
 	}
 	switch p.Metric.Floor() {
 	case measure.FloorTick:

@@ -44,7 +44,7 @@ func (t comparison) modesOf(e *estimate, samples [2][][]float64) (m modes) {
 	sides := slices.Concat(samples[0], samples[1])
 	step, tick := stats.LevelStep, t.Tick
 	if e.Metric.Unprofiled() {
-		tick = resolution(sides, e.Metric.Unit == measure.Time.Unit)
+		tick = stats.Resolution(stats.Pooled(sides), e.Metric.Unit == measure.Time.Unit)
 	}
 	if e.Metric.Unprofiled() || e.Metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*tick/stats.Average(e.Base)) // the timer, or the last digit, makes levels of its own

@@ -1,11 +1,8 @@
 package decide
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
@@ -94,24 +91,6 @@ func (t comparison) neighbour(m measure.Metric, change float64) bool {
 
 // outputPrior is the variance between runs that is expected of an output.
 var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
-
-// resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a
-// millisecond of times that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers, which
-// may be counts, unless they are times.
-func resolution(sides [][]float64, times bool) float64 {
-	place := math.MaxInt
-	for _, v := range stats.Pooled(sides) {
-		if v == 0 {
-			continue
-		}
-		// digits that survive a change of the unit
-		digits, exponent, _ := strings.Cut(fmt.Sprintf("%.12e", math.Abs(v)), "e")
-		power, _ := strconv.Atoi(exponent)
-		_, decimals, _ := strings.Cut(strings.TrimRight(digits, "0"), ".")
-		place = min(place, power-len(decimals))
-	}
-	return result.Either(place == math.MaxInt || place >= 0 && !times, 0, math.Pow10(place))
-}
 
 // outputs reports whether unprofiled runs say how fast both sides are, by a time or rate whose change can fail the
 // gate: then they decide, and the profiled step explains.

@@ -4,8 +4,11 @@ package stats
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -112,6 +115,27 @@ func SortedMAD(s []float64) float64 {
 		last = (before + last) / 2
 	}
 	return 1.4826 * last
+}
+
+// Resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a
+// millisecond of nanoseconds that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers,
+// which may be counts, unless they are known to be measured.
+func Resolution(values []float64, measured bool) float64 {
+	place := math.MaxInt
+	for _, v := range values {
+		if v == 0 {
+			continue
+		}
+		// digits that survive a change of the unit
+		digits, exponent, _ := strings.Cut(fmt.Sprintf("%.12e", math.Abs(v)), "e")
+		power, _ := strconv.Atoi(exponent)
+		_, decimals, _ := strings.Cut(strings.TrimRight(digits, "0"), ".")
+		place = min(place, power-len(decimals))
+	}
+	if place == math.MaxInt || place >= 0 && !measured {
+		return 0
+	}
+	return math.Pow10(place)
 }
 
 // TrimmedMean is the mean of values in ascending order without the given fraction (0 to 0.5), rounded down, at each end

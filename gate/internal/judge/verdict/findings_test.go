@@ -158,6 +158,8 @@ func TestMissingRows(t *testing.T) {
 			of("BM_b*", result.Gone), "", ""},
 		{"of seconds, under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
 			timed(of("BM_b*", result.Gone), 2e9), "lacks 1 row of the baseline: BM_b*", ""},
+		{"of many digits, under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
+			timed(of("BM_b*", result.Gone), 2e6), "lacks 1 row of the baseline: BM_b*", ""},
 	} {
 		x := sides(base, c.head)
 		x.Head.Sessions[0].LeftOut = c.left
@@ -184,10 +186,11 @@ func TestFromUnderTheClock(t *testing.T) {
 		head result.Number
 		want string
 	}{
-		{nil, 2e9, ""}, {[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 1e9, ""},
-		{[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 2e9, "the time of a is 0 in the baseline"},
+		{nil, 2e9, ""}, {[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 0.05e9, ""},
+		{[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 2e9, "is 0 in the baseline, and 2.000 s in the head"},
+		{[]model.LeftOut{{Name: "a", Why: model.UnderClock}}, 0.9e9, "the time of a is 0 in the baseline"},
 	} {
-		other := series(measure.ScopeBenchmark, "b", measure.Duration, 5, 5)
+		other := series(measure.ScopeBenchmark, "b", measure.Duration, 0.123e9, 0.5e9) // milliseconds
 		x := sides([]model.Series{other}, []model.Series{row, other})
 		x.Base.Sessions[0].LeftOut, f.Head = c.left, c.head
 		missing, _ := missingRows(x, []result.Finding{f})

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,7 +24,8 @@ const coarsest = 1e9 // ns: the clock of no harness shows a longer time as 0
 // the gate says that the row may be missing.
 func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *result.Remark) {
 	var missing, fresh, failed []string
-	first, slow := "", ""
+	var slow *result.Finding // new, and 0 by the clock of the baseline
+	first := ""
 	for i := range findings {
 		f := &findings[i]
 		if f.Scope != measure.ScopeBenchmark || f.Severity != string(thresholds.Fail) {
@@ -32,8 +34,9 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		name := f.Subject().Short()
 		if f.Outcome == result.New {
 			fresh = append(fresh, name)
-			rounded := f.Head > coarsest && leftOut(t.Base, f.Name, model.UnderClock)
-			slow = cmp.Or(slow, result.Either(rounded, name, ""))
+			if leftOut(t.Base, f.Name, model.UnderClock) && !underClock(t.Base, f.Name, f.Metric, f.Head) {
+				slow = cmp.Or(slow, f)
+			}
 			continue
 		}
 		lacks, runs := missingRuns(t, f)
@@ -58,9 +61,10 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		failing = result.Refuse(model.RowFailed, "mend the benchmark; the harness says in its output why it failed",
 			"%s of the baseline failed in the head: %s", measure.Count(len(failed), "row"), result.Few(failed))
 	}
-	if len(missing) == 0 && slow != "" {
+	if len(missing) == 0 && slow != nil {
 		return result.Refuse(model.RowGone, "measure both sides with a clock that shows more digits",
-			"the time of %s is 0 in the baseline, and over a second in the head", slow), failing
+				"the time of %s is 0 in the baseline, and %s in the head", slow.Subject().Short(), slow.Head.In(slow.Unit)),
+			failing
 	} else if len(missing) == 0 {
 		return nil, failing
 	}
@@ -69,6 +73,19 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
 		measure.Count(len(missing), "row"), result.Few(missing),
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
+}
+
+// underClock reports whether a side shows the time of a row as 0, and may do so: it is at most a hundred of the last
+// digit of other times of that side.
+func underClock(side *recorded.Index, name, metric string, time result.Number) bool {
+	var times []float64
+	for _, s := range side.Subjects() {
+		if s.Scope == measure.ScopeBenchmark {
+			times = append(times, stats.Pooled(side.Values(s, metric))...)
+		}
+	}
+	digit := cmp.Or(stats.Resolution(times, true), coarsest)
+	return leftOut(side, name, model.UnderClock) && !(float64(time) > math.Min(100*digit, coarsest))
 }
 
 // missingDevices is why a gate cannot pass in which one side lacks a rank or a GPU of the other, whose times are then
@@ -122,7 +139,7 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
 	had := len(stats.Pooled(newest))
 	runs = measure.Sum(t.Head.Values(s, metric), func(session []float64) int { return len(session) })
-	rounded := !(f.Base > coarsest) && leftOut(t.Head, f.Name, model.UnderClock)
+	rounded := underClock(t.Head, f.Name, f.Metric, f.Base)
 	if had == 0 || had < len(newest[0]) && len(values) > 0 || rounded {
 		return 0, runs
 	}
