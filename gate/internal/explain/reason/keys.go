@@ -26,6 +26,7 @@ var (
 		"The only run of a side is an outlier in nearly all kernels.")
 	_ = result.Keyed("single-run", SingleRun{}, "Only one run shows the change, which can be chance.")
 	_ = result.Keyed(result.KeyHostDenied, HostDenied{}, "The head's host withheld CPU time.")
+	_ = result.Keyed("other-unit", OtherUnit{}, "A printed number got better by the factor between two units.")
 	_ = result.Keyed("slow-runs", SlowRuns{}, "Runs of the head are slower by different amounts.")
 	_ = result.Keyed(result.KeyWithAll, WithAll{}, "All kernels moved by about as much.")
 	_ = result.Keyed("unbounded", Unbounded{}, "The head lacks a metric that the policy bounds.")

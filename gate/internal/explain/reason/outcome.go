@@ -153,6 +153,13 @@ func (r HostDenied) String() string {
 	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
 }
 
+// OtherUnit is a gain of a printed number by about the factor between two units.
+type OtherUnit struct{ Times result.Number }
+
+func (r OtherUnit) String() string {
+	return "better by a factor of " + r.Times.Text() + ": another unit, or a run that does no work, does that as well"
+}
+
 // part is some of all runs of a side with a verb: one of a single run, of several, or several.
 func part(some, all int, is, are string) string {
 	if all == 1 {

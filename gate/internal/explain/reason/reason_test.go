@@ -26,7 +26,7 @@ var reasons = []result.Reason{
 	FewSamples{},
 	OutlierAsAWhole{}, OutlierAsAWhole{Side: "base"}, SingleRun{What: "step"}, SingleRun{What: "kernel"},
 	SingleRun{What: "copies"}, SingleRun{What: "output"}, SingleRun{What: "benchmark"},
-	HostDenied{}, SlowRuns{}, SlowRuns{All: 5}, WithAll{}, Unbounded{}, BoundsKept{},
+	HostDenied{}, OtherUnit{Times: 1000}, SlowRuns{}, SlowRuns{All: 5}, WithAll{}, Unbounded{}, BoundsKept{},
 	BoundsKept{Bounds{AtLeast: result.Unknown}},
 	BoundsKept{Bounds{AtMost: result.Unknown}}, BoundsBroken{}, BoundsBroken{Some: 1, All: 3},
 	BoundsBroken{Some: 1, All: 1}, OneSided{},

@@ -17,6 +17,8 @@ const (
 	// rareSD is the deviation of a kernel between runs, and between sessions, with fewer launches a run than
 	// rareLaunches: 0.6 % of a kernel that fills a buffer once.
 	rareSD, rareLaunches = 0.006, 5
+	// unitFactor is the least factor by which a number gets better in another unit, of 1,000 times the size.
+	unitFactor = 500
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
 	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its
@@ -109,9 +111,6 @@ const (
 
 	// delaysMost is how many unchanged gates may fail by outlier runs alone.
 	delaysMost = 0.0008
-	// stepDelays is the chance of delays of the CPU below which steps beyond every run of the baseline are a change:
-	// three of three runs against three.
-	stepDelays = 0.05
 	// first is the weight in the family-wise correction of the step, which says whether the program is slower.
 	first = 3
 )

@@ -262,14 +262,14 @@ func (x *evidence) mostBeyond() bool {
 	case x.metric.OutsideSteps() && x.apart:
 		return false
 	}
-	return !x.isStep() || x.apart || x.pBeyond <= stepDelays
+	return !x.isStep() || x.apart || x.pBeyond <= hardlyEver
 }
 
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and
 // every run of the baseline.
 func (x *evidence) severalBeyond() bool {
 	several := x.runsBeyond > max(1, x.headRuns/fewRuns)
-	sure := x.isStep() || x.modes.counted && x.modes.appeared() || x.pApart <= modeDoubt
+	sure := x.isStep() || x.modes.counted && x.modes.appeared() || x.pApart <= hardlyEver
 	return several && x.heeds() && sure
 }
 

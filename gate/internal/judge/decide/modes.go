@@ -31,8 +31,9 @@ type modes struct {
 }
 
 const (
-	// modeDoubt is the largest chance at which so many runs of the head in a mode are no pass: one end of an interval.
-	modeDoubt = (1 - result.Confidence) / 2
+	// hardlyEver is the largest chance at which so many runs of the head beyond every run of the baseline, or in a mode,
+	// are no pass: one end of an interval; three of three runs against three.
+	hardlyEver = (1 - result.Confidence) / 2
 	// sharePart is the part of the error that the exact test may spend on a mode that both sides have: exact tests are
 	// made beside those of intervals, and a program that draws its mode in each process has such differences.
 	sharePart = 1 - result.Confidence
@@ -131,7 +132,7 @@ func (m *modes) mixed() bool {
 			return true
 		}
 	}
-	return m.grew() > 0 && m.chance <= modeDoubt
+	return m.grew() > 0 && m.chance <= hardlyEver
 }
 
 // counted reports whether the runs of an estimate fall on two levels, and makes it that of all of them: none is an
@@ -218,7 +219,7 @@ func (m *modes) kind() string {
 		return "appeared"
 	case m.in[1] == 0:
 		return "disappeared"
-	case m.chance*float64(m.tests) <= modeDoubt, !m.onBoth():
+	case m.chance*float64(m.tests) <= hardlyEver, !m.onBoth():
 		return "share"
 	}
 	return "both"
@@ -239,7 +240,7 @@ func (x *evidence) inMode() bool {
 	}
 	by := result.Either(x.metric.Sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
 	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
-	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= modeDoubt)
+	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= hardlyEver)
 }
 
 // finding is the value of the modes for a report, nil where the runs are on one level.

@@ -141,6 +141,9 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 	if x.waits {
 		add(math.Inf(1), false, doubtIfGating, reason.Waiting)
 	}
+	if times := math.Exp(math.Abs(e.contrast.Estimate)); x.metric.Unprofiled() && e.relative && times > unitFactor {
+		add(result.Either(x.worse(), 0, math.Inf(1)), true, gating, reason.OtherUnit{Times: result.Number(times)})
+	}
 	if t.unmeasured(e.pair) {
 		add(math.Inf(1), true, beyondDoubt, reason.Unmeasured)
 	}

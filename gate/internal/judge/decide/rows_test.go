@@ -387,6 +387,33 @@ func TestRateMirrorsTime(t *testing.T) {
 	})
 }
 
+// A gain by the factor of a unit is no speed that is known: milliseconds for microseconds, or a run that does nothing.
+// The same factor for the worse fails, whatever it is.
+func TestOtherUnit(t *testing.T) {
+	for _, x := range []struct {
+		metric measure.Metric
+		factor float64
+		want   result.Outcome
+	}{
+		{measure.Duration, 1. / 1000, result.Undecided}, {measure.Duration, 1. / 950, result.Undecided},
+		{measure.Duration, 1. / 100, result.Faster}, {measure.Duration, 1000, result.Slower},
+		{measure.ItemRate, 1000, result.Undecided}, {measure.ItemRate, 100, result.Faster},
+		{measure.ItemRate, 1. / 1000, result.Slower},
+	} {
+		values := []float64{1.01e6, 1.02e6, 1.013e6, 1.015e6, 1.018e6}
+		head := slices.Clone(values)
+		for i := range head {
+			head[i] *= x.factor
+		}
+		r := compareSides([]model.Session{rowsOf("a", [][]float64{values}, x.metric)},
+			[]model.Session{rowsOf("a", [][]float64{head}, x.metric)}, thresholds.Default())
+		f := r.Findings[0]
+		if f.Outcome != x.want || r.Undecided != (x.want == result.Undecided) {
+			t.Errorf("%s ×%.3g: %s, %s: %s", x.metric.Name, x.factor, r.Verdict, f.Outcome, f.Reason)
+		}
+	}
+}
+
 // moreRuns is the number of runs that would decide a finding, 0 where none is named.
 func moreRuns(f result.Finding) int {
 	for _, x := range f.Also {

@@ -136,6 +136,7 @@ func gather(t Gate, d *result.Report) gathered {
 		f := findings[open[0]]
 		g.open = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
 			Because: f.Reason, Others: len(open) > 1, Listed: listed}))
+		g.open.Next = remedies[f.ReasonKey]
 	}
 	return g
 }
@@ -165,9 +166,10 @@ const IdleGPU = "measure again on an idle GPU"
 
 // remedies settle a doubt by the kind of its reason, where more runs would not.
 var remedies = map[string]string{
-	result.KeyWithAll:    reason.BesideHead,
-	result.KeyWaiting:    IdleGPU,
-	result.KeyHostDenied: "measure on a quiet host, or the base build beside the head",
+	result.KeyWithAll:                  reason.BesideHead,
+	result.KeyWaiting:                  IdleGPU,
+	result.KeyHostDenied:               "measure on a quiet host, or the base build beside the head",
+	result.Say(reason.OtherUnit{}).Key: "compare what both sides print; where this is meant, record the baseline anew",
 }
 
 // judged is the number of findings that compare both sides.

@@ -48,13 +48,13 @@ func TestVerdicts(t *testing.T) {
 
 // Each remedy belongs to a kind of reason that exists.
 func TestRemedies(t *testing.T) {
-	for _, r := range []result.Reason{reason.WithAll{}, reason.Waiting, reason.HostDenied{}} {
+	for _, r := range []result.Reason{reason.WithAll{}, reason.Waiting, reason.HostDenied{}, reason.OtherUnit{}} {
 		if remedies[result.Say(r).Key] == "" {
 			t.Errorf("no remedy of %q", result.Say(r).Key)
 		}
 	}
-	if len(remedies) != 3 {
-		t.Errorf("%d remedies, 3 of which are tested", len(remedies))
+	if len(remedies) != 4 {
+		t.Errorf("%d remedies, 4 of which are tested", len(remedies))
 	}
 }
 
