@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,29 @@ func TestUtilization(t *testing.T) {
 		said := r.Reason + strings.Join(r.Notes, " ")
 		if r.Verdict != tt.verdict || !strings.Contains(said, tt.says) {
 			t.Errorf("%s: %s: %s", tt.name, r.Verdict, said)
+		}
+	}
+}
+
+// A kernel that got slower is a part of its range's GPU time, not of what is sampled there.
+func TestRangeOfKernelIsTime(t *testing.T) {
+	side := func(by float64) []model.Session {
+		s := quiet().with(func(p *program) { // another kernel, in another range, takes less
+			p.kernels[0].time *= by
+			p.kernels[2].time *= 1 - 1.5*(by-1)
+		}).session()
+		compute := measure.Subject{Scope: measure.ScopeRange, Name: "compute"}
+		s.Series = append(s.Series, model.Series{Subject: compute, Metric: measure.TensorActive,
+			Values: slices.Repeat(model.Values{50 * by}, 5)})
+		s.SortSeries()
+		return []model.Session{s}
+	}
+	r := compareSides(side(1), side(1.3), rules(t, "[[rule]]\nmetric = \"tensor_active\"\nmax = \"50%\""))
+	for _, f := range r.Findings {
+		for _, x := range f.Also {
+			if x.Args["metric"] == measure.TensorActive.Name {
+				t.Errorf("%s: %s %s %s: %s", r.Verdict, f.Title(), f.Metric, f.Outcome, x.Sentence)
+			}
 		}
 	}
 }

@@ -127,11 +127,10 @@ func inRun(f *result.Finding) bool { return inOutput(f) || f.Scope == measure.Sc
 // forgiveness is what the wholes of a gate are made of.
 type forgiveness struct {
 	comparison
-	findings    []result.Finding
-	totals      map[measure.Subject]*result.Finding
-	work        map[string][]whole
-	rangesNamed map[string]*result.Finding
-	gpuWorse    bool // the GPU time is longer, if only probably and within its limit
+	findings []result.Finding
+	totals   map[measure.Subject]*result.Finding
+	work     map[string][]whole
+	gpuWorse bool // the GPU time is longer, if only probably and within its limit
 }
 
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
@@ -139,12 +138,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 	excuse(t, estimates, findings)
 	shorter(findings)
 	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
-		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}}
-	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
-			g.rangesNamed[f.Name] = f
-		}
-	}
+		work: replacedWork(t, estimates, findings)}
 	if f := wholeFinding(findings, measure.GPUTime); f != nil {
 		g.gpuWorse = wholeOf(f, 0).probablyWorse()
 	}
@@ -312,8 +306,10 @@ func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
 func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole { return g.work[f.Role] }
 
 func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
-	for _, name := range strings.Split(f.Role, "/") {
-		if r := g.rangesNamed[name]; r != nil {
+	names := strings.Split(f.Role, "/")
+	for i := range g.findings {
+		r := &g.findings[i]
+		if r.Scope == measure.ScopeRange && isOf(r, measure.GPUTime) && r.High.Known() && slices.Contains(names, r.Name) {
 			wholes = append(wholes, wholeOf(r, 0))
 		}
 	}
