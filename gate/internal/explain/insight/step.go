@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// step says what most of a longer step is, and that outputs decide where they do.
+// step says what most of a longer step is.
 func step(d *decide.Decision, x *result.Report) {
 	if other := d.Matching.OtherCycle(); other != nil {
 		x.Warn(*other)
@@ -23,7 +23,6 @@ func step(d *decide.Decision, x *result.Report) {
 		if m, _ := measure.MetricByName(d.Findings[i].Metric); m.OnHost() &&
 			d.Findings[i].Subject() == measure.Workload {
 			x.State(i, stepPart(d.Waterfall)...)
-			x.State(i, result.SayIf(d.Yields(m.Name), reason.OutputDecides)...)
 		}
 	}
 }

@@ -36,7 +36,6 @@ type comparison struct {
 	outlier   float64           // relative change of that run as a whole, 0 if it is no outlier
 	waterfall *result.Waterfall // of the typical step, nil where that is not known
 	unmerged  []model.Series    // of the base, that a merge changed without a measurement
-	yielding  map[string]bool   // metrics of the step that would fail the gate if no output decided
 }
 
 // hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at
@@ -66,8 +65,7 @@ func (t comparison) share(p pair) float64 {
 }
 
 func newComparison(base, head []model.Session, policy *thresholds.Resolved) comparison {
-	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head),
-		yielding: map[string]bool{}}
+	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head)}
 	t.named = policy.OtherHost && !(recorded.NoHost(base) && recorded.NoHost(head)) &&
 		(policy.Places["same_host"] == "" || head[0].Profiled() == 0)
 	t.assumed = !policy.OtherHost && recorded.NoHost(base) && recorded.NoHost(head)

@@ -20,16 +20,16 @@ import (
 )
 
 // answered is a finding with its outcome and the reason.
-func answered(f result.Finding, o result.Outcome, because result.Remark) result.Finding {
+func answered(f result.Finding, o result.Outcome, because result.Reason) result.Finding {
 	f.Outcome = o
-	f.Because(because)
+	f.Because(result.Say(because))
 	return f
 }
 
 // open is a finding without a decision.
 func open(f result.Finding, because result.Reason) result.Finding {
 	f.Undecided = f.Gates
-	return answered(f, result.Undecided, result.Say(because))
+	return answered(f, result.Undecided, because)
 }
 
 // decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and
@@ -41,7 +41,8 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 		f := describe(t, e.pair)
 		switch {
 		case e.Listed != "":
-			f = answered(f, e.Listed, e.Because)
+			f.Outcome = e.Listed
+			f.Because(e.Because)
 		case e.OneSided:
 			f = decideOneSided(e.pair, f)
 			if f.Gates {
@@ -91,7 +92,7 @@ func (e *estimate) weight() float64 {
 		return 0
 	case e.Metric == measure.StepTime, e.Metric == measure.MeanStep:
 		return first / 2.0 // typical and mean are two views of one step
-	case e.small, e.isStep(), e.Subject.Scope == measure.ScopeSection:
+	case e.small, e.Metric.OnHost(), e.Subject.Scope == measure.ScopeSection:
 		return seldom
 	case e.Metric.Name == measure.Time.Name, e.Metric.Name == measure.ReplayTime.Name, e.Subject == measure.Workload,
 		e.Match != "exact", e.Subject.Scope == measure.ScopeBenchmark:
@@ -129,14 +130,15 @@ func describe(t comparison, p pair) result.Finding {
 		Better: p.Limit.Better, Gates: p.Limit.Severity == thresholds.Fail && t.judges(p),
 	}
 	f.State(p.Facts...)
-	if t.ofLaunches(p) && p.Limit.Severity == thresholds.Fail {
+	switch {
+	case p.Limit.Severity != thresholds.Fail:
+	case t.ofLaunches(p):
 		f.State(result.Say(reason.LaunchRate{Least: measure.SmallKernel}))
+	case t.yields(p):
+		f.State(result.Say(reason.OutputDecides))
 	}
 	if p.Metric.Informational() && !t.Named(p.Pair) {
 		f.Limit = result.Unknown // such a count has none
-	}
-	if p.Limit.Severity == thresholds.Fail && !t.ofLaunches(p) && t.yields(p) {
-		t.yielding[f.Metric] = true
 	}
 	if p.Subject.Scope == measure.ScopeKernel {
 		describeKernel(t, p.Subject, &f)
@@ -157,12 +159,12 @@ func (t comparison) judges(p pair) bool {
 // ofLaunches reports whether a pair is the period of steps that the CPU takes as long to launch.
 func (t comparison) ofLaunches(p pair) bool {
 	steps := p.Subject == measure.Workload || p.Subject == measure.Warmup
-	return p.isStep() && steps && !t.Named(p.Pair) && t.launchRate()
+	return p.Metric.OnHost() && steps && !t.Named(p.Pair) && t.launchRate()
 }
 
 // yields reports whether a pair is the period of a step in place of which outputs are judged.
 func (t comparison) yields(p pair) bool {
-	return p.isStep() && p.Subject == measure.Workload && !t.Named(p.Pair) && t.outputs()
+	return p.Metric.OnHost() && p.Subject == measure.Workload && !t.Named(p.Pair) && t.outputs()
 }
 
 // describeKernel adds to a finding what is known of a kernel alone: geometry, ranges, the profiler's name.
@@ -226,7 +228,7 @@ func (t comparison) floor(p pair) float64 {
 func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	out := result.SayIf(f.Match != "" && f.Match != "exact", reason.Matched{By: f.Match, Range: f.Role})
 	switch {
-	case f.Gates, p.isStep() && t.outputs(), p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
+	case f.Gates, p.Metric.OnHost() && t.outputs(), p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
 	case p.Limit.Severity != thresholds.Fail:
 		out = append(out, result.Say(reason.WarnOnly{Rule: f.Rule}))
 	default:
@@ -242,7 +244,7 @@ func settle(t comparison, e estimate, f result.Finding, x *evidence, alpha float
 	case f.Mode == nil:
 		hidden = outlierValue(e.asMeasured())
 	case f.ReasonKey != result.KeyTwoLevels:
-		hidden = append(hidden, t.levels(f.Mode, f.Unit))
+		hidden = append(hidden, result.Say(t.levels(f.Mode, f.Unit)))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	spread := result.Number(math.Sqrt(2 * e.session.S2))
@@ -323,13 +325,13 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 		return open(f, reason.Unbounded{Metric: f.Metric, Bounds: wanted})
 	case broken == 0 && math.IsInf(p.Limit.Max, 1):
 		f.Undecided = false
-		return answered(f, result.WithinLimit, result.Say(reason.BoundsKept{Bounds: wanted}))
+		return answered(f, result.WithinLimit, reason.BoundsKept{Bounds: wanted})
 	case broken == 0:
 		f.Gates = f.Gates && !f.Increased()
 		return f
 	case broken == all:
 		f.Undecided = false
-		f = answered(f, result.Slower, result.Say(beyond))
+		f = answered(f, result.Slower, beyond)
 		if !f.Gates {
 			f.Qualify(result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}

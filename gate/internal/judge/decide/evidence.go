@@ -23,13 +23,10 @@ type evidence struct {
 	warns  bool    // a rule warns of one
 	named  bool    // a rule names the metric in full
 
-	base                float64           // the typical value; the mean of a baseline with zeros
-	leastHead, mostHead float64           // of the head's runs, where the baseline is zero
-	rise                float64           // of the typical value
-	runs                int               // of the side with fewer
-	single              string            // the side that consists of one run, "" for none
-	tooFew              *reason.NotJudged // too few runs for any judgement, else nil
-	countless           bool              // no variance can be estimated
+	base                float64       // the typical value; the mean of a baseline with zeros
+	leastHead, mostHead float64       // of the head's runs, where the baseline is zero
+	rise                float64       // of the typical value
+	unjudged            result.Reason // too few runs for any judgement, else nil
 
 	change, low, high float64
 	p                 float64 // corrected for all comparisons of the gate
@@ -49,7 +46,7 @@ type evidence struct {
 	ofSession            bool    // a time of a job, see [comparison.ofSession], that may be within its limit
 	explanations         []explanation
 	modes                modes
-	levels               result.Remark // the same in words
+	levels               result.Reason // the same in words
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	spared               int     // runs of the baseline that the latter need not lie beyond
@@ -64,12 +61,11 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
 		warns: e.Limit.Severity == thresholds.Warn && t.judges(e.pair),
 		base:  float64(f.Base), rise: float64(f.Head - f.Base),
-		runs:   runs(e.Base, e.Head),
-		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
+		unjudged: t.unjudged(e),
+		change:   math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
 		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes,
 	}
-	x.single, x.tooFew = t.singleOf(&e.pair)
 	if f.Mode != nil {
 		x.levels = t.levels(f.Mode, f.Unit)
 	}
@@ -86,8 +82,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	estimate := e.contrast.Estimate
 	x.change = e.natural(estimate)
-	x.countless = math.IsNaN(estimate) || !(e.variance.DF > 0)
-	if x.tooFew != nil || x.oneRun() || x.countless {
+	if x.unjudged != nil {
 		return x
 	}
 	x.base = e.judgedBase() // the floor is relative to it, like the change
@@ -98,7 +93,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	x.trends, x.standsOut = t.trend, e.standsOut()
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
-	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
+	x.waits = x.metric.OnHost() && t.neighbour(e.Metric, x.change)
 	x.launched = t.launched(e.pair) && !t.wholeRun().worse(0)
 	x.ofSession = t.ofSession(e.pair) && x.least() <= x.limit
 	x.overlaps = t.assumed && e.Subject.Scope == measure.ScopeBenchmark && !x.clear(e)
@@ -115,8 +110,19 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	return x
 }
 
-// oneRun reports whether a side has a single run and nothing to judge it by.
-func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinRuns && x.single == "" }
+// unjudged is why a comparison has too few runs for any judgement, nil where it has enough.
+func (t comparison) unjudged(e *estimate) result.Reason {
+	single, few := t.singleOf(&e.pair)
+	switch {
+	case few != nil:
+		return *few
+	case !e.Metric.Exact && single == "" && runs(e.Base, e.Head) < stats.MinRuns:
+		return reason.OneRun
+	case math.IsNaN(e.contrast.Estimate) || !(e.variance.DF > 0):
+		return reason.FewSamples{Scope: string(e.Subject.Scope)}
+	}
+	return nil
+}
 
 // clear reports whether the whole interval is beyond the limit and the runs of both sides lie apart but for one in ten:
 // another program on a machine that nobody watches makes outliers, of which the p-value knows nothing.
@@ -186,7 +192,6 @@ func (x *evidence) heeds() bool   { return x.gates || x.warns }
 func (x *evidence) worse() bool   { return x.worsening() > 0 }
 func (x *evidence) certain() bool { return x.p < x.alpha && !x.overlaps }
 func (x *evidence) overlap() bool { return x.p < x.alpha && x.overlaps }
-func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
 // worsening is the change in the direction of harm, worst and least are the ends of its interval.
 func (x *evidence) worsening() float64 { return x.metric.Sign() * x.change }
@@ -262,14 +267,14 @@ func (x *evidence) mostBeyond() bool {
 	case x.metric.OutsideSteps() && x.apart:
 		return false
 	}
-	return !x.isStep() || x.apart || x.pBeyond <= hardlyEver
+	return !x.metric.OnHost() || x.apart || x.pBeyond <= hardlyEver
 }
 
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and
 // every run of the baseline.
 func (x *evidence) severalBeyond() bool {
 	several := x.runsBeyond > max(1, x.headRuns/fewRuns)
-	sure := x.isStep() || x.modes.counted && x.modes.appeared() || x.pApart <= hardlyEver
+	sure := x.metric.OnHost() || x.modes.counted && x.modes.appeared() || x.pApart <= hardlyEver
 	return several && x.heeds() && sure
 }
 

@@ -30,7 +30,7 @@ func (t comparison) ofJob() bool {
 // ofSession reports whether a time of a job is one of its session more than of its runs, whose number then says
 // nothing: the speed of the processes that share a host, and what runs beside a kernel.
 func (t comparison) ofSession(p pair) bool {
-	return t.relation() > terms.Interleaved && t.ofJob() && (p.isStep() || t.neighbours(p) > 0)
+	return t.relation() > terms.Interleaved && t.ofJob() && (p.Metric.OnHost() || t.neighbours(p) > 0)
 }
 
 // neighbours is the standard deviation of a session in the time of a kernel or copy of a job, whose processes reach

@@ -83,9 +83,6 @@ func (d *Decision) Hosts() string { return d.t.hosts() }
 // FewRuns reports whether the sides have too few runs for any judgement but of bounds.
 func (d *Decision) FewRuns() bool { return d.t.few != nil }
 
-// Yields reports whether a metric of the step would fail the gate if no output decided about the program's speed.
-func (d *Decision) Yields(metric string) bool { return d.t.yielding[metric] }
-
 // Judge compares the head with the baseline and returns the verdict. Input that cannot be compared gets NoVerdict and
 // the reason of the refusal.
 func Judge(in Input) *Decision {

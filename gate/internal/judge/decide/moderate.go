@@ -26,9 +26,6 @@ func kindOf(s measure.Scope, m measure.Metric) string { return string(s) + " " +
 
 func (p *pair) kind() string { return kindOf(p.Subject.Scope, p.Metric) }
 
-// isStep reports whether a pair is the period of a step, or another time that depends on the host.
-func (p *pair) isStep() bool { return p.Metric.OnHost() }
-
 // winsoriseStep is a pair whose sides are both winsorised, see [stats.Winsorised].
 func winsoriseStep(p pair) pair {
 	if hasZero(p.Base) || hasZero(p.Head) {
@@ -74,7 +71,9 @@ func differing(before, after [][]float64) (runs []int) {
 }
 
 // dependsOnHost reports whether a metric depends on the CPU of the host.
-func (p *pair) dependsOnHost() bool { return p.isStep() || p.Metric.Unprofiled() && !p.Metric.OnGPU() }
+func (p *pair) dependsOnHost() bool {
+	return p.Metric.OnHost() || p.Metric.Unprofiled() && !p.Metric.OnGPU()
+}
 
 // estimate is the change from baseline to head of one pair, with its variance.
 type estimate struct {
@@ -180,7 +179,7 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 		if t.widens(e) {
 			e.Limit.Max = t.Policy.StepThreshold
 		}
-		if e.isStep() && !e.modes.counted {
+		if e.Metric.OnHost() && !e.modes.counted {
 			e.delays = t.delayChance(e)
 			if e.delays <= delaysMost {
 				e.outlierChance = e.delays
@@ -262,7 +261,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 // widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell
 // such a change from noise.
 func (t comparison) widens(e *estimate) bool {
-	lowered := e.isStep() && e.Subject == measure.Workload && e.Limit.Max < t.Policy.StepThreshold &&
+	lowered := e.Metric.OnHost() && e.Subject == measure.Workload && e.Limit.Max < t.Policy.StepThreshold &&
 		e.Limit.Rule == t.Policy.Places.Of("threshold")
 	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/judge/terms"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -25,7 +24,6 @@ type modes struct {
 	members   string  // the runs in the mode: comparisons with equal members have one cause
 	chance    float64 // of shares that differ so much, see [stats.Fisher]
 	tests     int     // the different members of the gate
-	mean      bool    // of the mean step, to which a hiccup of the host in some runs gives levels
 	single    bool    // one run makes a level
 	counted   bool    // the shares of the mode explain the change, and the exact test judges it
 }
@@ -93,7 +91,6 @@ func holdBoth(sessions [][]float64, middle float64) bool {
 
 // count counts the runs of each side in the mode, and tests the shares.
 func (m *modes) count(e *estimate, measured [2][][]float64) {
-	m.mean = e.Metric.Name == measure.MeanStep.Name
 	for i, side := range measured {
 		for _, v := range slices.Concat(side...) {
 			member := byte('-')
@@ -231,15 +228,15 @@ func (m *modes) onBoth() bool {
 }
 
 // inMode reports whether a comparison that can fail the gate, or is warned of, has so many runs of the head as hardly
-// ever by chance in a mode beyond the limit; most of them suffice unless only the mean of the steps has it. Such a
-// gate never passes in silence.
+// ever by chance in a mode beyond the limit; most of them suffice but for the mean step, to which a hiccup of the host
+// in some runs gives levels. Such a gate never passes in silence.
 func (x *evidence) inMode() bool {
 	m := &x.modes
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
 		return false
 	}
 	by := result.Either(x.metric.Sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
-	most := m.appeared() && 2*m.in[1] > m.all[1] && !m.mean
+	most := m.appeared() && 2*m.in[1] > m.all[1] && x.metric != measure.MeanStep
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= hardlyEver)
 }
 
@@ -261,7 +258,7 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 
 // levels is a finding's mode in words, with the number of runs where hosts differ as well, so that it alone decides
 // nothing.
-func (t comparison) levels(m *result.Mode, unit string) result.Remark {
+func (t comparison) levels(m *result.Mode, unit string) reason.TwoLevels {
 	r := reason.TwoLevels{Mode: m.Kind, Side: recorded.SideNames[1], Some: m.HeadIn, All: m.HeadRuns, In: m.BaseIn,
 		Of: m.BaseRuns, Low: min(m.At, m.Others), Unit: unit, Above: max(m.At, m.Others)/min(m.At, m.Others) - 1,
 		New: m.Kind == "appeared", Follows: m.Follows}
@@ -274,46 +271,47 @@ func (t comparison) levels(m *result.Mode, unit string) result.Remark {
 	if t.relation() >= terms.SameBoard {
 		r.Needed = m.Needed
 	}
-	return result.Say(r)
+	return r
 }
 
-// modeSession is a session with the members of a mode among its runs.
-type modeSession struct {
-	*model.Session
-	head    bool
-	runs    []model.Run
-	members string
-}
-
-// follows says what the runs in a mode share and the others lack: a kernel, a pause before them, a lower clock, a host.
-// It is "" where the runs show nothing.
+// follows says what the runs in a mode share and the others lack: a kernel, a longer pause before them, a lower clock, a
+// host of the head. It is "" where the runs show nothing.
 func (t comparison) follows(e *estimate) string {
-	var with, without []modeSession // any run in the mode
+	var clocks [2][]int                  // of sessions without and with runs in the mode
+	var hosts [2][]string                // the same of the head
+	pauses := map[byte][]time.Duration{} // before the runs, by member
 	members, unprofiled := e.modes.members, e.Metric.Unprofiled()
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
 			s := &side.Sessions[j]
 			runs := result.Either(unprofiled, s.Runs[s.Profiled():], s.Runs[:s.Profiled()])
-			x := modeSession{s, i == 1, runs, members[:len(runs)]}
-			if strings.Contains(x.members, "x") {
-				with = append(with, x)
-			} else {
-				without = append(without, x)
+			with := result.Either(strings.Contains(members[:len(runs)], "x"), 1, 0)
+			clocks[with] = append(clocks[with], s.ClockMHz)
+			if i == 1 && s.GPUHash != "" {
+				hosts[with] = append(hosts[with], s.GPUHash)
+			}
+			for k, run := range runs {
+				pause := time.Duration(math.MaxInt64) // the first run of a session began after a pause
+				if k > 0 {
+					pause = run.Start.Sub(runs[k-1].Start)
+				}
+				pauses[members[k]] = append(pauses[members[k]], pause)
 			}
 			members = members[len(runs):]
 		}
 	}
-	if !unprofiled {
-		if kernel := t.chosen(e); kernel != "" {
-			return "kernel " + kernel
-		}
-	}
+	const least = 2 // runs after a pause
+	in, others := pauses['x'], pauses['o']
+	onSome := func(host string) bool { return slices.Contains(hosts[1], host) }
 	switch {
-	case afterPause(slices.Concat(with, without)):
+	case !unprofiled && t.chosen(e) != "":
+		return "kernel " + t.chosen(e)
+	case len(in) >= least && len(others) > 0 && slices.Max(others) > 0 && slices.Min(in) > slices.Max(others):
 		return "a pause before the run"
-	case onLowClock(with, without):
+	case len(clocks[0]) > 0 && len(clocks[1]) > 0 && slices.Max(clocks[1]) > 0 &&
+		float64(slices.Max(clocks[1])) < float64(slices.Min(clocks[0]))*(1-stats.LevelStep):
 		return "a lower clock"
-	case onSomeHost(with, without):
+	case len(hosts[0]) > 0 && len(hosts[1]) > 0 && !slices.ContainsFunc(hosts[0], onSome):
 		return "the host"
 	}
 	return ""
@@ -333,42 +331,4 @@ func (t comparison) chosen(e *estimate) string {
 		}
 	}
 	return ""
-}
-
-// afterPause reports whether two or more runs are in the mode, each of which began longer after the run before it than
-// any other run. The first run of a session began after a pause.
-func afterPause(sessions []modeSession) bool {
-	pauses := map[byte][]time.Duration{} // by member
-	for _, s := range sessions {
-		for i, run := range s.runs {
-			pause := time.Duration(math.MaxInt64)
-			if i > 0 {
-				pause = run.Start.Sub(s.runs[i-1].Start)
-			}
-			pauses[s.members[i]] = append(pauses[s.members[i]], pause)
-		}
-	}
-	in, others := pauses['x'], pauses['o']
-	return len(in) > 1 && len(others) > 0 && slices.Max(others) > 0 && slices.Min(in) > slices.Max(others)
-}
-
-// onLowClock reports whether the sessions with the mode ran at a lower clock than any other.
-func onLowClock(with, without []modeSession) bool {
-	clock := func(s modeSession) int { return s.ClockMHz }
-	if len(with) == 0 || len(without) == 0 {
-		return false
-	}
-	highest, lowest := slices.Max(measure.Map(with, clock)), slices.Min(measure.Map(without, clock))
-	return highest > 0 && float64(highest) < float64(lowest)*(1-stats.LevelStep)
-}
-
-// onSomeHost reports whether some hosts of the head have the mode, and others do not.
-func onSomeHost(with, without []modeSession) bool {
-	hosts := func(sessions []modeSession) []string {
-		known := measure.Where(sessions, func(s modeSession) bool { return s.head && s.GPUHash != "" })
-		return measure.Map(known, func(s modeSession) string { return s.GPUHash })
-	}
-	some, others := hosts(with), hosts(without)
-	return len(some) > 0 && len(others) > 0 &&
-		!slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
 }

@@ -16,7 +16,7 @@ type rule struct {
 	when    func(*evidence) bool
 	outcome result.Outcome
 	doubt   func(*evidence) doubt
-	reason  func(*evidence) result.Remark
+	reason  func(*evidence) result.Reason
 	adds    addition
 }
 
@@ -54,28 +54,28 @@ var rules = []rule{
 		result.Slower, never, plain(reason.CountFromZero), nothing},
 	{"from zero", func(x *evidence) bool { return x.base == 0 },
 		result.Slower, never, plain(reason.FromZero), nothing},
-	{"not judged", func(x *evidence) bool { return x.tooFew != nil || x.oneRun() || x.countless },
-		result.Undecided, gating, because(notJudged), nothing},
+	{"not judged", func(x *evidence) bool { return x.unjudged != nil },
+		result.Undecided, gating, func(x *evidence) result.Reason { return x.unjudged }, nothing},
 	{"explained otherwise", func(x *evidence) bool { return x.explanation() != nil },
 		result.Undecided, func(x *evidence) doubt { return x.explanation().doubt(x) },
-		func(x *evidence) result.Remark { return x.explanation().says }, remedy},
+		func(x *evidence) result.Reason { return x.explanation().says }, remedy},
 	{"increased count", func(x *evidence) bool {
 		return x.found() && x.worse() && x.metric.Informational() && !x.named
 	},
 		result.Slower, never, plain(reason.IncreasedCount), nothing},
 	{"slower", func(x *evidence) bool { return x.found() && x.worse() },
-		result.Slower, never, because(beyondLimit), matched},
+		result.Slower, never, beyondLimit, matched},
 	{"faster", (*evidence).found,
-		result.Faster, never, because(func(x *evidence) result.Reason {
+		result.Faster, never, func(x *evidence) result.Reason {
 			return reason.Better{Limit: result.Number(x.limit), Time: x.metric.Unit == measure.Time.Unit}
-		}), nothing},
+		}, nothing},
 	{"below the floor", func(x *evidence) bool { return x.belowFloor() && !x.severalBeyond() },
-		result.BelowFloor, never, because(withinLimit), nothing},
+		result.BelowFloor, never, withinLimit, nothing},
 	{"within the limit", func(x *evidence) bool { return x.within() && !x.severalBeyond() },
-		result.WithinLimit, never, because(withinLimit), nothing},
+		result.WithinLimit, never, withinLimit, nothing},
 	{"most runs beyond the limit", func(x *evidence) bool { return x.mostBeyond() || x.within() },
-		result.Undecided, beyondDoubt, because(mostRunsBeyond), remedy},
-	{"undecided", func(*evidence) bool { return true }, result.Undecided, openDoubt, because(containsLimit), remedy},
+		result.Undecided, beyondDoubt, mostRunsBeyond, remedy},
+	{"undecided", func(*evidence) bool { return true }, result.Undecided, openDoubt, containsLimit, remedy},
 }
 
 func ruleOf(x *evidence) *rule {
@@ -87,7 +87,7 @@ type explanation struct {
 	most  float64 // largest relative change that it explains, +Inf for any
 	both  bool    // it explains gains as well
 	runs  bool    // more runs, or other hosts, would tell the change from it
-	says  result.Remark
+	says  result.Reason
 	doubt func(*evidence) doubt // about a change that it explains
 }
 
@@ -112,7 +112,7 @@ func (x *evidence) explanation() *explanation {
 func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 	add := func(most float64, both bool, doubt func(*evidence) doubt, says result.Reason) {
 		if most > 0 {
-			out = append(out, explanation{most: most, both: both, says: result.Say(says), doubt: doubt})
+			out = append(out, explanation{most: most, both: both, says: says, doubt: doubt})
 		}
 	}
 	settled := func() { out[len(out)-1].runs = true }
@@ -211,12 +211,8 @@ func (x *evidence) probable() bool {
 	return x.scope != measure.ScopeBenchmark || x.p < 1-result.Confidence || x.standsOut && x.least() > x.doubtful()
 }
 
-func plain(r result.Reason) func(*evidence) result.Remark {
-	return func(*evidence) result.Remark { return result.Say(r) }
-}
-
-func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
-	return func(x *evidence) result.Remark { return result.Say(r(x)) }
+func plain(r result.Reason) func(*evidence) result.Reason {
+	return func(*evidence) result.Reason { return r }
 }
 
 func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
@@ -230,16 +226,6 @@ func containsLimit(x *evidence) result.Reason {
 		return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0), Overlap: x.overlap()}
 	}
 	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}
-}
-
-func notJudged(x *evidence) result.Reason {
-	switch {
-	case x.tooFew != nil:
-		return *x.tooFew
-	case x.oneRun():
-		return reason.OneRun
-	}
-	return reason.FewSamples{Scope: string(x.scope)}
 }
 
 func mostRunsBeyond(x *evidence) result.Reason {
@@ -271,7 +257,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 		f.Qualify(outlierValue(e.shown)...)
 	}
 	if f.Mode != nil && f.Outcome == result.Slower {
-		f.Qualify(x.levels)
+		f.Qualify(result.Say(x.levels))
 	}
 	explained := x.explanation()
 	switch {

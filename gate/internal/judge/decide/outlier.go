@@ -163,7 +163,7 @@ func (t comparison) judged(x match.Pair) pair {
 		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
 		(*samples)[x.Session][x.Run] = math.NaN()
 	}
-	if p.isStep() {
+	if p.Metric.OnHost() {
 		return winsoriseStep(p)
 	}
 	return p
@@ -204,7 +204,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
 		name := findings[i].Kernel
 		switch {
-		case e.Subject == measure.Workload && e.isStep():
+		case e.Subject == measure.Workload && e.Metric.OnHost():
 			name = result.Title(measure.StepTime.Name) // the mean is another view of it
 		case e.Subject == measure.Workload:
 			name = result.Title(e.Metric.Name)
@@ -234,7 +234,7 @@ func runName(m measure.Metric, run int) string {
 // steps are, and reports whether there is one: one run neither makes a finding nor hides one. A run at whose level the
 // other side has runs is no outlier.
 func winsoriseTime(t comparison, e *estimate, run stats.Variance) bool {
-	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative ||
+	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.Metric.OnHost() || !e.relative ||
 		e.modes.counted {
 		return false
 	}

@@ -31,11 +31,9 @@ func (t comparison) singleRun() comparison {
 }
 
 func (t comparison) singleRunRemarks() []result.Remark {
-	other, runs := recorded.SideNames[0], t.Base.Runs()
-	if t.single == recorded.SideNames[0] {
-		other, runs = recorded.SideNames[1], t.Head.Runs()
-	}
-	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
+	other := recorded.SideNames[result.Either(t.single == recorded.SideNames[0], 1, 0)]
+	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other,
+		Runs: max(t.Base.Runs(), t.Head.Runs())})
 }
 
 // singleSide is the side of one run against several of the other, "" for none; few, if not nil, is why so many runs are
@@ -74,7 +72,7 @@ func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Re
 	case single == "" || e.Metric.Exact:
 	case t.outlier != 0:
 		return math.Inf(1), reason.OutlierAsAWhole{Side: single, Change: result.Number(t.outlier)}
-	case e.isStep():
+	case e.Metric.OnHost():
 		return outlierStep, of("step")
 	case e.dependsOnHost():
 		return outlierStep, of(string(e.Subject.Scope))

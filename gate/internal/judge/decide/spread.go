@@ -99,7 +99,7 @@ func newPool(t comparison, members []*estimate) pool {
 		len(runs) < stats.PoolLeast):
 		p.few = true
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
-	case members[0].isStep():
+	case members[0].Metric.OnHost():
 		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}
 	}
 	return p

@@ -153,7 +153,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 func shorter(findings []result.Finding) {
 	small, launches := wholeFinding(findings, measure.SmallKernels), wholeFinding(findings, measure.Launches)
 	if small != nil && launches != nil && small.Increased() && !launches.Increased() {
-		*small = answered(*small, result.WithinLimit, result.Say(reason.Shorter))
+		*small = answered(*small, result.WithinLimit, reason.Shorter)
 	}
 }
 

@@ -47,7 +47,10 @@ func TestOf(t *testing.T) {
 	open.Undecided, open.Reason = true, "noise"
 	doubted := open
 	doubted.Doubted = true
-	drifts := result.Remark{Key: result.KeyOverDrift, Sentence: "drift"}
+	few := open
+	few.Because(result.Say(reason.NotJudged{Base: 1, Head: 1}))
+	drift := []result.Remark{{Key: result.KeyOverDrift, Sentence: "drift"}}
+	outlier := &result.Remark{Key: "outlier-run", Sentence: "one run"}
 	for _, c := range []struct {
 		what     string
 		findings []result.Finding
@@ -61,7 +64,16 @@ func TestOf(t *testing.T) {
 		{"open", []result.Finding{open, kept}, Gate{}, false, result.Pass, "reduce"},
 		{"open, strict", []result.Finding{open, kept}, Gate{}, true, result.NoVerdict, "reduce"},
 		{"doubted", []result.Finding{doubted}, Gate{}, false, result.NoVerdict, "the time of reduce looks worse"},
-		{"drift", []result.Finding{kept}, Gate{Drift: []result.Remark{drifts}}, false, result.Fail, "drift"},
+		{"drift", []result.Finding{kept}, Gate{Drift: drift}, false, result.Fail, "drift"},
+		{"doubted before open", []result.Finding{open, doubted}, Gate{}, true, result.NoVerdict, "reduce looks worse"},
+		{"drift before doubt", []result.Finding{doubted}, Gate{Drift: drift}, false, result.Fail, "drift"},
+		{"an outlier before drift", []result.Finding{kept}, Gate{Drift: drift, Outlier: outlier}, false,
+			result.NoVerdict, "one run"},
+		{"too few runs before drift", []result.Finding{few}, Gate{Drift: drift}, false, result.NoVerdict,
+			"1 run against 1 is too few"},
+		{"nothing judged before drift", nil, Gate{Drift: drift}, false, result.NoVerdict, "can be judged"},
+		{"a regression before all", []result.Finding{slower, doubted, open}, Gate{Drift: drift, Outlier: outlier}, true,
+			result.Fail, "saxpy time +10.0 %"},
 		{"refused", []result.Finding{slower}, Gate{Refused: &result.Remark{Key: "busy-gpu", Sentence: "busy"}}, false,
 			result.NoVerdict, "busy"},
 		{"code alone", nil, Gate{CodeAlone: &result.Remark{Key: "code-alone", Sentence: "code"}}, false, result.Pass,

@@ -30,24 +30,11 @@ type Gate struct {
 	Drift       []result.Remark // see [result.KeyOverDrift]
 }
 
-// Of draws the verdict of a gate, whose findings stand worst first. Only it and [Several] write a verdict.
-func Of(g Gate, d *result.Report) { verdictOf(gather(g, d)).write(d) }
-
-// gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
-type gathered struct {
-	Gate
-	failing           string         // the names of subjects with a finding that fails the gate
-	unjudged          *result.Remark // why nothing can fail the gate
-	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
-	missingRows       *result.Remark // rows of benchmark files that the head lacks, or one of its runs
-	missingDevices    *result.Remark // ranks or GPUs that only one side has
-	failedRows        *result.Remark // rows of the baseline that failed in the head
-	tooFew            *result.Remark // too few runs for any judgement
-	drift             *result.Remark // drift beyond what a rule allows
-	doubted           *result.Remark // a comparison that says harm, not surely enough
-	open              *result.Remark // an undecided comparison
-	strict            bool           // undecided is no verdict
-	passed            *result.Remark // nothing fails
+// Of draws the verdict of a gate, whose findings stand worst first: that of the first conclusion with a reason. Only it
+// and [Several] write a verdict.
+func Of(g Gate, d *result.Report) {
+	all := conclusions(g, d)
+	all[slices.IndexFunc(all, func(x Conclusion) bool { return x.Because != nil })].write(d)
 }
 
 // Conclusion is a verdict, whether it is undecided, and why.
@@ -65,80 +52,69 @@ func (v Conclusion) write(d *result.Report) {
 	}
 }
 
-// verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal
-// outranks drift and doubt.
-func verdictOf(g gathered) Conclusion {
-	var slower *result.Remark
-	if g.failing != "" {
-		slower = new(result.Say(reason.Slower{What: g.failing}))
-	}
-	open := result.Either(g.strict, result.NoVerdict, result.Pass)
-	rows := []Conclusion{
-		{result.Fail, false, slower},
-		{result.Fail, false, g.Code},
-		{result.Fail, false, g.failedRows},
-		{result.NoVerdict, false, g.Refused},
-		{result.NoVerdict, false, g.Unmet},
-		{result.NoVerdict, false, g.unmeasuredKernels},
-		{result.NoVerdict, false, g.missingRows},
-		{result.NoVerdict, false, g.missingDevices},
-		{result.NoVerdict, false, g.unjudged},
-		{result.NoVerdict, false, g.tooFew},
-		{result.NoVerdict, false, g.Outlier},
-		{result.Fail, false, g.drift},
-		{result.NoVerdict, true, g.LeftOut},
-		{result.NoVerdict, true, g.doubted},
-		{open, true, g.open},
-		{result.Pass, false, g.passed},
-	}
-	return rows[slices.IndexFunc(rows, func(x Conclusion) bool { return x.Because != nil })]
-}
-
-// gather collects the facts for the verdict.
-func gather(t Gate, d *result.Report) gathered {
+// conclusions are what may decide a gate, in their order; those whose reason is nil do not apply. A certain regression
+// outranks a refusal, and a refusal outranks drift and doubt.
+func conclusions(t Gate, d *result.Report) []Conclusion {
 	switch {
 	case t.CodeAlone != nil:
-		return gathered{Gate: t, passed: t.CodeAlone}
+		return []Conclusion{{result.Fail, false, t.Code}, {result.Pass, false, t.CodeAlone}}
 	case t.Refused != nil:
-		return gathered{Gate: t}
+		return []Conclusion{{result.Fail, false, t.Code}, {result.NoVerdict, false, t.Refused}}
 	}
 	findings := d.Findings
-	g := gathered{Gate: t, failing: failing(findings), unmeasuredKernels: unmeasuredKernels(t.Sides, findings)}
-	g.missingRows, g.failedRows = missingRows(t.Sides, findings)
-	g.missingDevices = missingDevices(t.Sides, findings)
+	var slower, nothing, few, drift, doubted, undecided *result.Remark
+	if names := failing(findings); names != "" {
+		slower = new(result.Say(reason.Slower{What: names}))
+	}
+	missing, failed := missingRows(t.Sides, findings)
 	if d.Family == 0 {
-		g.unjudged = unjudged(t.Sides)
+		nothing = unjudged(t.Sides)
 	}
 	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
-		g.drift = &t.Drift[i]
+		drift = &t.Drift[i]
 	}
 	listed, gating := false, false
 	var open []int
 	for i, f := range findings {
 		if f.Gates && f.NotJudged() { // bounds alone need no second run
-			g.tooFew = tooFew(&f)
+			few = tooFew(&f)
 		}
 		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
-		if f.Doubted && g.doubted == nil {
+		if f.Doubted && doubted == nil {
 			doubt := result.Either(f.ReasonKey == result.KeyWaiting,
 				"is longer, and another program on the GPU may be why",
 				"looks worse, too much to pass and not surely enough to fail")
-			g.doubted = about(result.Refuse(model.Doubted, remedy(&f), "the %s of %s %s: %s", result.Title(f.Metric),
+			doubted = about(result.Refuse(model.Doubted, remedy(&f), "the %s of %s %s: %s", result.Title(f.Metric),
 				f.Title(), doubt, f.Reason), i)
 		}
 		if f.Undecided {
 			open, gating = append(open, i), gating || f.Gates
 		}
 	}
-	g.strict = gating && t.Policy.Undecided == "fail"
-	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: listed}))
 	if len(open) > 0 {
 		f := findings[open[0]]
-		g.open = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
+		undecided = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
 			Because: f.Reason, Others: len(open) > 1, Listed: listed}))
-		g.open.Next = remedies[f.ReasonKey]
+		undecided.Next = remedies[f.ReasonKey]
 	}
-	return g
+	strict := gating && t.Policy.Undecided == "fail"
+	return []Conclusion{
+		{result.Fail, false, slower},
+		{result.Fail, false, t.Code},
+		{result.Fail, false, failed},
+		{result.NoVerdict, false, t.Unmet},
+		{result.NoVerdict, false, unmeasuredKernels(t.Sides, findings)},
+		{result.NoVerdict, false, missing},
+		{result.NoVerdict, false, missingDevices(t.Sides, findings)},
+		{result.NoVerdict, false, nothing},
+		{result.NoVerdict, false, few},
+		{result.NoVerdict, false, t.Outlier},
+		{result.Fail, false, drift},
+		{result.NoVerdict, true, t.LeftOut},
+		{result.NoVerdict, true, doubted},
+		{result.Either(strict, result.NoVerdict, result.Pass), true, undecided},
+		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: listed}))},
+	}
 }
 
 // tooFew is why a finding of too few runs is not judged.
