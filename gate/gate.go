@@ -39,7 +39,7 @@ type Outcome string
 const (
 	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so; an increased count likewise
 	Faster      Outcome = "faster"       // better beyond the limit, and certainly so
-	WithinLimit Outcome = "within limit" // the interval of the change lies within the limit
+	WithinLimit Outcome = "within limit" // the interval of the change ends below the limit
 	BelowFloor  Outcome = "below floor"  // the interval lies beyond the limit in part, and within the absolute floor
 	Undecided   Outcome = "undecided"    // the runs do not tell
 	New         Outcome = "new"          // only the head has it

@@ -30,14 +30,14 @@ type Outcome string
 const (
 	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so; an increased count likewise
 	Faster      Outcome = "faster"       // better beyond the limit, and certainly so
-	WithinLimit Outcome = "within limit" // the interval of the change lies within the limit
-	BelowFloor  Outcome = "below floor"  // the interval lies beyond the limit in part, and within the absolute floor
+	WithinLimit Outcome = "within limit" // the interval of the change ends below the limit
+	BelowFloor  Outcome = "below floor"  // the interval ends between the limit and the absolute floor
 	Undecided   Outcome = "undecided"    // the runs do not tell
 	New         Outcome = "new"          // only the head has it
 	Gone        Outcome = "gone"         // only the baseline has it
 )
 
-// Kept reports whether the interval of the change lies within the limit or the floor.
+// Kept reports whether the interval of the change ends below the limit or the floor.
 func (o Outcome) Kept() bool { return o == WithinLimit || o == BelowFloor }
 
 // Outcomes lists every outcome.
@@ -399,8 +399,8 @@ func (f *Finding) Direction() measure.Direction {
 	return cmp.Or(m.Better, f.Better)
 }
 
-// Confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
-// one-sided tests at 5 % (Schuirmann 1987).
+// Confidence of the printed intervals. A change is within its limit where the interval ends below it: a one-sided test
+// at 5 % of being worse by the limit (non-inferiority).
 const Confidence = 0.9
 
 // Power of the smallest change that a comparison detects, see [Finding.MDE].

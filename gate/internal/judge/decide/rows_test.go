@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -381,7 +380,7 @@ func TestRateMirrorsTime(t *testing.T) {
 		if x.Change < 0 { // the limit of a gain is another
 			return
 		}
-		if a, b := moreRuns(x), moreRuns(y); a != b || x.Outcome != y.Outcome {
+		if a, b := x.MoreRuns(), y.MoreRuns(); a != b || x.Outcome != y.Outcome {
 			t.Fatalf("%s and %d runs of a time, %s and %d of a rate", x.Outcome, a, y.Outcome, b)
 		}
 	})
@@ -412,14 +411,4 @@ func TestOtherUnit(t *testing.T) {
 			t.Errorf("%s ×%.3g: %s, %s: %s", x.metric.Name, x.factor, r.Verdict, f.Outcome, f.Reason)
 		}
 	}
-}
-
-// moreRuns is the number of runs that would decide a finding, 0 where none is named.
-func moreRuns(f result.Finding) int {
-	for _, x := range f.Also {
-		if says, ok := result.As[reason.MoreRuns](x); ok {
-			return says.Runs
-		}
-	}
-	return 0
 }
