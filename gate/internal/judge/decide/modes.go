@@ -75,8 +75,8 @@ func (t comparison) modesOf(e *estimate, samples [2][][]float64) (m modes) {
 	if m.high == 0 && runs(samples[0], samples[1]) <= 2*least {
 		m.single = split(all, 1) > 0 // one of three or four runs may well be in a mode
 	}
-	if m.high > 0 {
-		m.count(e, samples)
+	if m.high > 0 && !m.count(e, samples) {
+		return modes{gap: m.gap}
 	}
 	return m
 }
@@ -89,14 +89,19 @@ func holdBoth(sessions [][]float64, middle float64) bool {
 	})
 }
 
-// count counts the runs of each side in the mode, and tests the shares.
-func (m *modes) count(e *estimate, measured [2][][]float64) {
+// count counts the runs of each side in the mode, and tests the shares. It reports whether nearly all runs of both
+// sides are on a level: not beyond one by more than half of what lies between them.
+func (m *modes) count(e *estimate, measured [2][][]float64) bool {
 	for i, side := range measured {
+		off := 0
 		for _, v := range slices.Concat(side...) {
 			member := byte('-')
 			if !math.IsNaN(v) {
 				m.all[i]++
 				member = 'o'
+				if math.Abs(v-(m.low+m.high)/2) > m.high-m.low {
+					off++
+				}
 				if e.Metric.Sign()*(v-(m.low+m.high)/2) > 0 {
 					m.in[i]++
 					member = 'x'
@@ -104,12 +109,16 @@ func (m *modes) count(e *estimate, measured [2][][]float64) {
 			}
 			m.members += string(member)
 		}
+		if off > m.all[i]/fewRuns {
+			return false
+		}
 	}
 	if m.grew() > 0 {
 		m.chance = stats.Fisher(m.in[1], m.all[1], m.in[0], m.all[0])
 	} else {
 		m.chance = stats.Fisher(m.all[1]-m.in[1], m.all[1], m.all[0]-m.in[0], m.all[0])
 	}
+	return true
 }
 
 // grew is by how much the share of the mode is larger in the head.

@@ -218,7 +218,7 @@ func plain(r result.Reason) func(*evidence) result.Reason {
 func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
 
 func withinLimit(x *evidence) result.Reason {
-	return reason.Within{Bound: result.Either(x.belowFloor(), x.limitOf(x.change), x.ruled())}
+	return reason.Within{Bound: result.Either(x.belowFloor(), x.limitOf(0), x.ruled())}
 }
 
 func containsLimit(x *evidence) result.Reason {

@@ -412,3 +412,49 @@ func TestOtherUnit(t *testing.T) {
 		}
 	}
 }
+
+// The sentences on rows of files hold of their numbers, and a change that is certainly worse beyond its limit does not
+// pass in silence.
+func TestSentencesOfRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		metric := rapid.SampledFrom([]measure.Metric{measure.Duration, measure.ItemRate}).Draw(t, "metric")
+		hosts := rapid.SampledFrom([][2]string{{"a", "a"}, {"", ""}, {"a", "b"}}).Draw(t, "hosts")
+		together := rapid.SampledFrom([]float64{1, 1, 1.04, 1.2}).Draw(t, "common factor")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var runs [2]int
+		var sides [2][][]float64
+		for i := range runs {
+			runs[i] = rapid.IntRange(2, 9).Draw(t, "runs")
+		}
+		for range rapid.SampledFrom([]int{1, 2, 3, 6, 10}).Draw(t, "rows") {
+			effect := rapid.SampledFrom([]float64{1, 1, 0.9, 1.04, 1.2, 3, 0.0008}).Draw(t, "factor")
+			sd := rapid.SampledFrom([]float64{0, 0.002, 0.01, 0.05}).Draw(t, "sd")
+			gap := rapid.SampledFrom([]float64{0, 0, 0, 0.1, 0.4}).Draw(t, "gap of levels")
+			for i, share := range []float64{0.3, rapid.SampledFrom([]float64{0, 0.3, 0.6}).Draw(t, "share")} {
+				var values []float64
+				for range runs[i] {
+					v := math.Pow(effect*together, float64(i)) * math.Exp(sd*r.NormFloat64())
+					if r.Float64() < share {
+						v *= 1 + gap
+					}
+					values = append(values, 20e6*math.Pow(v, -float64(metric.Better)))
+				}
+				sides[i] = append(sides[i], values)
+			}
+		}
+		policy := thresholds.Default()
+		policy.Threshold = rapid.SampledFrom([]float64{0.005, 0.03, 0.1}).Draw(t, "limit")
+		base, head := rowsOf(hosts[0], sides[0], metric), rowsOf(hosts[1], sides[1], metric)
+		got := evaluate([]model.Session{base}, []model.Session{head}, policy)
+		wrong := untrue([]model.Session{base}, []model.Session{head}, policy, got)
+		if wrong != "" {
+			t.Fatal(wrong)
+		}
+		for i := range got.Findings {
+			f := &got.Findings[i]
+			if f.Harm() > float64(f.Limit) && f.P < 0.01 && got.Verdict == result.Pass && !got.Undecided {
+				t.Fatalf("%s passes: %s, %s", f.Title(), f.Outcome, f.Reason)
+			}
+		}
+	})
+}

@@ -405,11 +405,12 @@ var claims = map[string]func(c claim) bool{
 		return c.is("launches", float64(most))
 	},
 	"same-runs": func(c claim) bool {
-		profiled := 0
+		profiled, all := 0, 0
 		for i := range c.head {
-			profiled += c.head[i].Profiled()
+			profiled, all = profiled+c.head[i].Profiled(), all+len(c.head[i].Runs)
 		}
-		return 0 < c.number("same") && c.number("same") <= c.number("runs") && c.number("runs") == float64(profiled)
+		return 0 < c.number("same") && c.number("same") <= c.number("runs") &&
+			c.number("runs") == float64(result.Either(profiled > 0, profiled, all))
 	},
 	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"other-command": func(c claim) bool {
@@ -418,6 +419,16 @@ var claims = map[string]func(c claim) bool{
 	"slow-runs": func(c claim) bool {
 		return c.number("some") > 0 && c.number("some") <= c.number("all") &&
 			(c.x.Args["faster"] == true) == (c.f.Change < 0)
+	},
+	"other-unit": func(c claim) bool {
+		return c.change() < 0 && c.is("times", 1/(1+c.change())) || c.change() > 0 && c.is("times", 1+c.change())
+	},
+	"rows-together": func(c claim) bool {
+		with := c.count(func(f *result.Finding) bool {
+			by := math.Log1p(float64(f.Change)) / math.Log1p(c.change())
+			return f.Scope == measure.ScopeBenchmark && math.Abs(by-1) < 0.5
+		})
+		return c.is("together", float64(with)) && c.is("change", c.change()) && c.number("rows") >= float64(with)
 	},
 	"under-cost": func(c claim) bool {
 		return !c.f.Gates && c.is("cost", float64(c.f.Cost)) && c.number("cost") < c.number("least")+slack
