@@ -161,10 +161,13 @@ func (d *Decision) compare() {
 	all := estimates(t, pairs)
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
-	d.Single, d.Moved = t.singleRunRemarks(), movedRuns(all, d.Findings)
-	for _, x := range t.outlierRuns {
-		d.LeftOut = append(d.LeftOut, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
-	}
+	other := recorded.SideNames[result.Either(t.single == recorded.SideNames[0], 1, 0)]
+	d.Single = result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other,
+		Runs: max(t.Base.Runs(), t.Head.Runs())})
+	d.Moved = movedRuns(all, d.Findings)
+	d.LeftOut = measure.Map(t.outlierRuns, func(x result.OutlierRun) result.Remark {
+		return result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change})
+	})
 	d.Assumed = append(result.SayIf(t.assumed, reason.OneHost), result.SayIf(t.named, reason.HostNamed)...)
 	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {

@@ -193,35 +193,31 @@ func (t comparison) leftOutOfHead() *result.Remark {
 // does, is undecided, or the mean with the run in full would pass its limit. A run in a mode that both sides have is
 // none.
 func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
-	var runs, of []string
-	most := 0.0
+	var says reason.OutlierValues
 	for i, e := range estimates {
+		f := &findings[i]
 		// Start-up times vary, and have wide limits.
 		section := e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection
-		if section || !findings[i].Gates || e.small || len(e.movedRuns) == 0 || e.modes.onBoth() {
+		if section || !f.Gates || e.small || e.modes.onBoth() {
 			continue
 		}
-		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
-		name := findings[i].Kernel
-		switch {
-		case e.Subject == measure.Workload && e.Metric.OnHost():
-			name = result.Title(measure.StepTime.Name) // the mean is another view of it
-		case e.Subject == measure.Workload:
-			name = result.Title(e.Metric.Name)
+		raw, centre, name := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head)), f.Kernel
+		if e.Subject == measure.Workload { // of the step the mean is another view
+			name = result.Title(result.Either(e.Metric.OnHost(), measure.StepTime, e.Metric).Name)
 		}
+		open := f.Outcome == result.Slower || f.Outcome == result.Undecided
 		for _, run := range e.movedRuns {
-			by := raw[run]/centre - 1
-			f, in := &findings[i], result.Number(by/float64(len(raw)))
-			if kept := f.Outcome != result.Slower && f.Outcome != result.Undecided; kept && !(f.Change+in > f.Limit) {
+			by := result.Number(raw[run]/centre - 1)
+			if !open && !(f.Change+by/result.Number(len(raw)) > f.Limit) {
 				continue
 			}
-			runs, of = measure.Once(runs, runName(e.Metric, run)), measure.Once(of, name)
-			if math.Abs(by) > math.Abs(most) {
-				most = by
+			says.Runs, says.Of = measure.Once(says.Runs, runName(e.Metric, run)), measure.Once(says.Of, name)
+			if math.Abs(float64(by)) > math.Abs(float64(says.Change)) {
+				says.Change = by
 			}
 		}
 	}
-	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
+	return result.SayIf(says.Runs != nil, says)
 }
 
 // runName is the number of a run among those that have a metric, over all sessions, given its index there.

@@ -30,12 +30,6 @@ func (t comparison) singleRun() comparison {
 	return t
 }
 
-func (t comparison) singleRunRemarks() []result.Remark {
-	other := recorded.SideNames[result.Either(t.single == recorded.SideNames[0], 1, 0)]
-	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other,
-		Runs: max(t.Base.Runs(), t.Head.Runs())})
-}
-
 // singleSide is the side of one run against several of the other, "" for none; few, if not nil, is why so many runs are
 // too few for any judgement.
 func singleSide(base, head int) (side string, few *reason.NotJudged) {

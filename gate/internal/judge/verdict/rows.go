@@ -25,7 +25,7 @@ const coarsest = 1e9 // ns: the clock of no harness shows a longer time as 0
 func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *result.Remark) {
 	var missing, fresh, failed []string
 	var slow *result.Finding // new, and 0 by the clock of the baseline
-	first := ""
+	first, ofBase, ofHead := "", clock(t.Base), clock(t.Head)
 	for i := range findings {
 		f := &findings[i]
 		if f.Scope != measure.ScopeBenchmark || f.Severity != string(thresholds.Fail) {
@@ -34,14 +34,15 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		name := f.Subject().Short()
 		if f.Outcome == result.New {
 			fresh = append(fresh, name)
-			if leftOut(t.Base, f.Name, model.UnderClock) && !underClock(t.Base, f.Name, f.Metric, f.Head) {
-				slow = cmp.Or(slow, f)
+			if slow == nil && leftOut(t.Base, f.Name, model.UnderClock) && float64(f.Head) > ofBase {
+				slow = f
 			}
 			continue
 		}
 		lacks, runs := missingRuns(t, f)
+		rounded := leftOut(t.Head, f.Name, model.UnderClock) && !(float64(f.Base) > ofHead)
 		switch {
-		case lacks == 0:
+		case lacks == 0, rounded:
 			continue
 		case failedRow(t.Head, f.Name) != nil:
 			name += *failedRow(t.Head, f.Name)
@@ -75,17 +76,22 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
 }
 
-// underClock reports whether a side shows the time of a row as 0, and may do so: it is at most a hundred of the last
-// digit of other times of that side.
-func underClock(side *recorded.Index, name, metric string, time result.Number) bool {
+// clock is the longest time that the sessions of a side which show one as 0 may show so: a hundred of the last digit of
+// their other times.
+func clock(side *recorded.Index) float64 {
 	var times []float64
-	for _, s := range side.Subjects() {
-		if s.Scope == measure.ScopeBenchmark {
-			times = append(times, stats.Pooled(side.Values(s, metric))...)
+	rounded := func(x model.LeftOut) bool { return x.Why == model.UnderClock }
+	for _, s := range side.Sessions {
+		if !slices.ContainsFunc(s.LeftOut, rounded) {
+			continue
+		}
+		for _, x := range s.Series {
+			if x.Subject.Scope == measure.ScopeBenchmark && x.Metric.Unit == measure.Time.Unit {
+				times = append(times, stats.Known(x.Values)...)
+			}
 		}
 	}
-	digit := cmp.Or(stats.Resolution(times, true), coarsest)
-	return leftOut(side, name, model.UnderClock) && !(float64(time) > math.Min(100*digit, coarsest))
+	return math.Min(100*cmp.Or(stats.Resolution(times, true), coarsest), coarsest)
 }
 
 // missingDevices is why a gate cannot pass in which one side lacks a rank or a GPU of the other, whose times are then
@@ -124,7 +130,7 @@ func failedRow(side *recorded.Index, name string) *string {
 }
 
 // missingRuns counts the runs of the head that lack a row, of all its runs. A row that only some runs of the baseline's
-// newest session have may be in some of the head. A time below the clock's resolution is not missing.
+// newest session have may be in some of the head.
 func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	s := f.Subject()
 	ofScope := func(x model.Series) bool { return x.Subject.Scope == s.Scope }
@@ -139,8 +145,7 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
 	had := len(stats.Pooled(newest))
 	runs = measure.Sum(t.Head.Values(s, metric), func(session []float64) int { return len(session) })
-	rounded := underClock(t.Head, f.Name, f.Metric, f.Base)
-	if had == 0 || had < len(newest[0]) && len(values) > 0 || rounded {
+	if had == 0 || had < len(newest[0]) && len(values) > 0 {
 		return 0, runs
 	}
 	return runs - len(values), runs
