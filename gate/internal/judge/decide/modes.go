@@ -29,8 +29,8 @@ type modes struct {
 }
 
 const (
-	// hardlyEver is the largest chance at which so many runs of the head beyond every run of the baseline, or in a mode,
-	// are no pass: one end of an interval; three of three runs against three.
+	// hardlyEver is the largest chance at which so many runs of the head beyond every run of the baseline, or in a
+	// mode, are no pass: one end of an interval; three of three runs against three.
 	hardlyEver = (1 - result.Confidence) / 2
 	// sharePart is the part of the error that the exact test may spend on a mode that both sides have: exact tests are
 	// made beside those of intervals, and a program that draws its mode in each process has such differences.
@@ -283,8 +283,8 @@ func (t comparison) levels(m *result.Mode, unit string) reason.TwoLevels {
 	return r
 }
 
-// follows says what the runs in a mode share and the others lack: a kernel, a longer pause before them, a lower clock, a
-// host of the head. It is "" where the runs show nothing.
+// follows says what the runs in a mode share and the others lack: a kernel, a longer pause before them, a lower clock,
+// a host of the head. It is "" where the runs show nothing.
 func (t comparison) follows(e *estimate) string {
 	var clocks [2][]int                  // of sessions without and with runs in the mode
 	var hosts [2][]string                // the same of the head

@@ -230,8 +230,8 @@ func runName(m measure.Metric, run int) string {
 // steps are, and reports whether there is one: one run neither makes a finding nor hides one. A run at whose level the
 // other side has runs is no outlier.
 func winsoriseTime(t comparison, e *estimate, run stats.Variance) bool {
-	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.Metric.OnHost() || !e.relative ||
-		e.modes.counted {
+	m := e.Metric
+	if m.Exact || m.Unprofiled() || m.Unit != measure.Time.Unit || m.OnHost() || !e.relative {
 		return false
 	}
 	p, base, head := e.pair, stats.Pooled(e.Base), stats.Pooled(e.Head)

@@ -309,7 +309,8 @@ func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
 	names := strings.Split(f.Role, "/")
 	for i := range g.findings {
 		r := &g.findings[i]
-		if r.Scope == measure.ScopeRange && isOf(r, measure.GPUTime) && r.High.Known() && slices.Contains(names, r.Name) {
+		if r.Scope == measure.ScopeRange && isOf(r, measure.GPUTime) && r.High.Known() &&
+			slices.Contains(names, r.Name) {
 			wholes = append(wholes, wholeOf(r, 0))
 		}
 	}

@@ -62,12 +62,12 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		failing = result.Refuse(model.RowFailed, "mend the benchmark; the harness says in its output why it failed",
 			"%s of the baseline failed in the head: %s", measure.Count(len(failed), "row"), result.Few(failed))
 	}
-	if len(missing) == 0 && slow != nil {
-		return result.Refuse(model.RowGone, "measure both sides with a clock that shows more digits",
-				"the time of %s is 0 in the baseline, and %s in the head", slow.Subject().Short(), slow.Head.In(slow.Unit)),
-			failing
-	} else if len(missing) == 0 {
+	switch {
+	case len(missing) == 0 && slow == nil:
 		return nil, failing
+	case len(missing) == 0:
+		return result.Refuse(model.RowGone, "measure both sides with a clock that shows more digits", "the time of %s "+
+			"is 0 in the baseline, and %s in the head", slow.Subject().Short(), slow.Head.In(slow.Unit)), failing
 	}
 	next := fmt.Sprintf("measure every row; where this is meant, write a rule%s: benchmark = %q, severity = %q",
 		result.Given(strings.Join(missing[1:], ""), " for each"), selecting(first), thresholds.Ignore)
