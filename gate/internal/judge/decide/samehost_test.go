@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -40,8 +38,7 @@ func fileRows(r *rand.Rand, rows int, noise, change float64) model.Session {
 func judgeFiles(base, head model.Session, otherHost bool) *result.Report {
 	p := thresholds.Default()
 	p.OtherHost = otherHost
-	return insight.Judge(decide.Input{Policy: p.For(""), Baseline: []model.Session{base},
-		Head: []model.Session{head}})
+	return compareSides([]model.Session{base}, []model.Session{head}, p)
 }
 
 // Files without a host's name are of one host: +5 % of one row is found at 3 %, and no unchanged gate fails.
