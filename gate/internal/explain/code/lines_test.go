@@ -201,7 +201,8 @@ func TestCalling(t *testing.T) {
 	}{
 		{result.Finding{Scope: measure.ScopeKernel, Kernel: "scale"}, "", "a.cu:2, 3, in run"},
 		{result.Finding{Scope: measure.ScopeWorkload}, "cudaDeviceSynchronize", "a.cu:5, in run"},
-		{result.Finding{Scope: measure.ScopeWorkload, Name: "memset", Metric: measure.CopyTime.Name}, "", "a.cu:7, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "memset", Metric: measure.CopyTime.Name}, "",
+			"a.cu:7, in run"},
 		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.Allocations.Name}, "", "a.cu:7, in run"},
 		{result.Finding{Scope: measure.ScopeKernel, Kernel: "gone"}, "", ""},
 		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}, "", ""},
