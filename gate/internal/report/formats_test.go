@@ -26,6 +26,7 @@ import (
 	sarifschema "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
@@ -496,6 +497,52 @@ func TestSeveral(t *testing.T) {
 	}
 	if text := render(t, "csv", r, Options{}); strings.Count(text, "workload,outcome") != 1 {
 		t.Error(text)
+	}
+}
+
+// TestSeveralSayAsMuch checks that a gate of several workloads says what each passing one says by itself: what is
+// slower without failing it, increased, new, gone and left out, and its warnings, those in a comment as well.
+func TestSeveralSayAsMuch(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^  (Slower|New|Besides|Omitted|!) +\S.*$`)
+	tried := map[string]bool{}
+	say := func(warned, drifts bool) {
+		r := reports(t)["fail"]
+		r.Workload, r.Verdict, r.Next = "app", result.Pass, nil
+		r.Findings = slices.DeleteFunc(r.Findings, func(f result.Finding) bool {
+			return !warned || f.Outcome != result.Slower
+		})
+		for i := range r.Findings {
+			r.Findings[i].Gates, r.Findings[i].Severity = false, "warn"
+		}
+		r.Warnings, r.Remarks = nil, nil
+		if drifts {
+			r.Warnings = []string{"it drifts"}
+		}
+		passed := result.Say(reason.NoneSlower{Comparisons: 3, Listed: warned})
+		r.Reason, r.ReasonKey, r.ReasonArgs = passed.Sentence, passed.Key, passed.Args
+		other := reports(t)["pass"]
+		other.Workload = "other"
+		whole := verdict.Several([]*result.Report{r, other}).Shown(nil)
+		text := render(t, "text", whole, Options{Width: 200})
+		for _, said := range line.FindAllStringSubmatch(render(t, "text", r.Shown(nil), Options{Width: 200}), -1) {
+			tried[said[1]] = true
+			if !strings.Contains(text, said[0]) {
+				t.Errorf("%q is not in\n%s", said[0], text)
+			}
+		}
+		if strings.Contains(text, "none slower") == warned {
+			t.Errorf("warned %v, and it says\n%s", warned, text)
+		}
+		if c := Comment(whole, Options{}, Pages{}); strings.Contains(c, "app: it drifts") != drifts {
+			t.Errorf("drifts %v, and the comment is\n%s", drifts, c)
+		}
+	}
+	say(false, false)
+	say(true, false)
+	say(false, true)
+	say(true, true)
+	if !tried["Slower"] || !tried["!"] {
+		t.Errorf("the lines say %v", tried)
 	}
 }
 

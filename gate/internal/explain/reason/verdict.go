@@ -40,9 +40,11 @@ func (r NoneSlower) String() string {
 		result.Either(r.Listed, ", none fails the gate; some are slower", ", none slower than its limit allows")
 }
 
+// Workloads is the verdict of several workloads. Listed is that of [NoneSlower], of any workload.
 type Workloads struct {
 	Failed, Open, Undecided []string
 	All                     int
+	Listed                  bool
 }
 
 func (r Workloads) String() string {
@@ -55,10 +57,10 @@ func (r Workloads) String() string {
 	case len(r.Open) > 0:
 		return "no verdict on " + strconv.Itoa(len(r.Open)) + " of " + all + ": " + strings.Join(r.Open, ", ")
 	case len(r.Undecided) > 0:
-		return "nothing is slower for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " +
-			strings.Join(r.Undecided, ", ")
+		return "nothing " + result.Either(r.Listed, "fails", "is slower") + " for certain, but " +
+			strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
 	}
-	return all + ", none slower than its limits allow"
+	return all + ", none " + result.Either(r.Listed, "fails the gate; some are slower", "slower than its limits allow")
 }
 
 // Drifting is a change in steps that add up to more than those of unchanged code.

@@ -81,6 +81,7 @@ func ofParts(parts []*result.Report, unmet *result.Remark) Conclusion {
 			all.Undecided = append(all.Undecided, name)
 		}
 		undecided = undecided || p.Undecided
+		all.Listed = all.Listed || p.ReasonArgs["listed"] == true
 	}
 	switch {
 	case len(all.Failed) > 0:

@@ -192,7 +192,8 @@ func (v *Story) ofWorkloads() Document {
 	top.Icon, top.Each = v.Icon(), v.Outcomes()
 	var sections Document
 	for _, w := range v.Each {
-		if w.Tone == Good && !w.Verbose && len(w.Warnings)+len(w.Besides().Lines)+len(w.Omitted().Lines) == 0 {
+		told := len(w.Warnings) + len(w.Besides().Lines) + len(w.Omitted().Lines)
+		if w.Tone == Good && !w.Verbose && told+w.Counts.Warned+w.Counts.Increased == 0 {
 			continue
 		}
 		own := *w
