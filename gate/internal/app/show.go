@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -133,17 +133,17 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	return out
 }
 
-// Scrub writes the sessions of a recording as a baseline to a directory that holds none yet: names of kernels and
-// ranges, and no environment, command line, path or host name. Errors may be a *model.Refusal.
+// Scrub writes the sessions of a recording as a baseline to a directory that holds nothing yet, since it is published:
+// names of kernels and ranges, and no environment, command line, path or host name. Errors may be a *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
+	if there, _ := os.ReadDir(dir); len(there) > 0 {
+		return nil, fmt.Errorf("%s holds files already; name a directory that is not there yet", dir)
+	}
 	_, sessions, err := opened(ctx, tools, rule, path)
 	if err != nil {
 		return nil, err
 	}
-	_, err = baseline.Add(dir, func(old *baseline.Baseline) ([]baseline.Entry, error) {
-		if len(old.Entries) > 0 {
-			return nil, fmt.Errorf("%s holds sessions already; name a directory that is not there yet", dir)
-		}
+	_, err = baseline.Add(dir, func(*baseline.Baseline) ([]baseline.Entry, error) {
 		var out []baseline.Entry
 		for _, x := range sessions {
 			if x.Commit == "" {

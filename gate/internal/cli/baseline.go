@@ -131,7 +131,9 @@ func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
 		if err == nil {
 			err = os.RemoveAll(root)
 		}
-		fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
+		if err == nil {
+			fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
+		}
 		return err
 	}
 	if v.reason == "" {

@@ -359,9 +359,13 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
 // baseline is not the first where the change under review has deleted or renamed one.
 func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
-	names := measure.Map(c.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
-	names = append(names, measure.Map(r.Each(), func(w *result.Report) string { return w.Workload })...)
-	known := measure.Map(names, func(name string) string { return app.BaselinesOf(c.Root, name) })
+	var known, accepted []string // directories of baselines, workloads
+	for _, w := range c.Policy.Workloads {
+		known = append(known, app.BaselinesOf(c.Root, w.Name))
+	}
+	for _, w := range r.Each() {
+		known = append(known, app.BaselinesOf(c.Root, w.Workload))
+	}
 	other := func(name string) bool { return !slices.Contains(known, app.BaselinesOf(c.Root, name)) }
 	passes := v.noBaseline == "pass" && !v.bisecting && !e.editsBaselines(c.Root) &&
 		!slices.ContainsFunc(app.WorkloadsIn(c.Root), other)
@@ -376,14 +380,14 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
 			gate.Way = result.FirstFails
 		case label != "" && w.Verdict == result.Fail && app.Changed(w):
-			gate.Way = result.Accepted
+			gate.Way, accepted = result.Accepted, append(accepted, w.Workload)
 			v.patchReason = cmp.Or(v.patchReason, label)
 		}
 		w.Append(result.Addition{Gate: gate})
 	}
-	if slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Gate.Way == result.Accepted }) {
-		warn(r, "accepted ("+label+
-			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+	if len(accepted) > 0 {
+		warn(r, "accepted ("+label+"): the gate "+result.Either(r.Gated().Code == 0, "passes with exit code 0",
+			"no longer fails for "+result.Few(accepted))+", and its patch takes the change into the baseline")
 	}
 }
 

@@ -112,7 +112,11 @@ func (v *initOptions) take(command []string, found *finds, root, policy string) 
 	untouched := []string{v.fill("nsgate.toml.tmpl", found), v.fill("nsgate.toml.tmpl", &finds{})}
 	found.workloads = []candidate{c}
 	text, err := input.Read(policy, maxPolicy)
-	v.anew = err == nil && slices.Contains(untouched, string(text))
+	v.anew = err == nil && slices.ContainsFunc(untouched, func(s string) bool {
+		_, as, _ := strings.Cut(s, "\n") // the first line names the revision, see --action
+		_, is, _ := strings.Cut(string(text), "\n")
+		return is == as
+	})
 	if !errors.Is(err, fs.ErrNotExist) && !v.force && !v.anew {
 		return usageError("%s exists: name the program in it, or record without it: nsgate record -- %s", policy,
 			thresholds.JoinCommand(command))
