@@ -124,12 +124,18 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		} else if len(checks) > 1 {
 			c.Begin("workload " + c.Workload)
 		}
-		if r, err = judge(ctx); err != nil {
+		if r, err = judge(ctx); err != nil && (ctx.Err() == nil || all == nil) {
 			return err
+		} else if err != nil {
+			break
 		}
 		all = append(all, r)
 	}
 	r = v.gated(e, all, checks)
+	if rest := checks[len(all):]; len(rest) > 0 {
+		names := measure.Map(rest, func(c *app.Check) string { return c.Workload })
+		warn(r, "interrupted before a verdict on "+result.Few(names)+": check again for all workloads")
+	}
 	keep(r)
 	if err := v.saved(e, r); err != nil {
 		return err
@@ -249,7 +255,7 @@ func (v *checkOptions) request(ctx context.Context, e *env, workload []string) (
 		}
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
 		m := j.Live
-		m.Partial = len(jobs) == 1
+		m.Partial = true
 		switch {
 		case j.Way().Timed:
 			if c.Base == nil {
