@@ -104,12 +104,18 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
+	var notices []github.Notice
+	if e.getenv("GITHUB_EVENT_NAME") == "pull_request_target" {
+		notices = append(notices, github.Notice{Title: "nsgate: the event is pull_request_target",
+			Message: "under pull_request_target a job checks out the target branch, or runs code of the change with " +
+				"the rights of that branch: use pull_request"})
+	}
 	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
-		return []github.Notice{{Title: ownTitle, Message: "cannot tell whether this change edits its own baseline or " +
-			"policy: check out the base too (fetch-depth: 2), and let variables of one CI host alone name its target"}}
+		return append(notices, github.Notice{Title: ownTitle, Message: "cannot tell whether this change edits its own " +
+			"baseline or policy: check out the base too (fetch-depth: 2), and let variables of one CI host alone name " +
+			"its target"})
 	}
-	var notices []github.Notice
 	if review.Branch != "" {
 		notices = append(notices, github.Notice{
 			Title: "nsgate: edits of baselines and policy are not known for certain",
