@@ -112,9 +112,9 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 	}
 	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
-		return append(notices, github.Notice{Title: ownTitle, Message: "cannot tell whether this change edits its own " +
-			"baseline or policy: check out the base too (fetch-depth: 2), and let variables of one CI host alone name " +
-			"its target"})
+		return append(notices, github.Notice{Title: ownTitle, Message: "cannot tell whether this change edits its " +
+			"own baseline or policy: check out the base too (fetch-depth: 2), and let variables of one CI host alone " +
+			"name its target"})
 	}
 	if review.Branch != "" {
 		notices = append(notices, github.Notice{
