@@ -128,10 +128,7 @@ func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
 				source(v.fs, "workload"))
 		}
 		root, err := app.KeptRoot(name)
-		if err == nil {
-			err = os.RemoveAll(root)
-		}
-		if err == nil {
+		if err = cmp.Or(err, os.RemoveAll(root)); err == nil {
 			fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
 		}
 		return err

@@ -132,9 +132,8 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		all = append(all, r)
 	}
 	r = v.gated(e, all, checks)
-	if rest := checks[len(all):]; len(rest) > 0 {
-		names := measure.Map(rest, func(c *app.Check) string { return c.Workload })
-		warn(r, "interrupted before a verdict on "+result.Few(names)+": check again for all workloads")
+	if len(all) < len(checks) {
+		warn(r, "interrupted before a verdict on "+checks[len(all)].Workload+": check again for all workloads")
 	}
 	keep(r)
 	if err := v.saved(e, r); err != nil {

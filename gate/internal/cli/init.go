@@ -112,11 +112,9 @@ func (v *initOptions) take(command []string, found *finds, root, policy string) 
 	untouched := []string{v.fill("nsgate.toml.tmpl", found), v.fill("nsgate.toml.tmpl", &finds{})}
 	found.workloads = []candidate{c}
 	text, err := input.Read(policy, maxPolicy)
-	v.anew = err == nil && slices.ContainsFunc(untouched, func(s string) bool {
-		_, as, _ := strings.Cut(s, "\n") // the first line names the revision, see --action
-		_, is, _ := strings.Cut(string(text), "\n")
-		return is == as
-	})
+	_, is, _ := strings.Cut(string(text), "\n") // behind the line that names the revision, see --action
+	same := func(s string) bool { return s[strings.Index(s, "\n")+1:] == is }
+	v.anew = err == nil && slices.ContainsFunc(untouched, same)
 	if !errors.Is(err, fs.ErrNotExist) && !v.force && !v.anew {
 		return usageError("%s exists: name the program in it, or record without it: nsgate record -- %s", policy,
 			thresholds.JoinCommand(command))

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -35,15 +34,8 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
 	}
-	warnings := v.Warnings
-	if v.Several() {
-		for _, w := range v.Each {
-			of := func(t string) string { return w.Workload + ": " + t }
-			warnings = slices.Concat(warnings, measure.Map(w.Warnings, of))
-		}
-	}
-	said := commentLines(v, warnings, p.Accept != "")
-	if len(warnings) == 0 && (v.Tone == story.Good || passes && !v.Judged()) {
+	said := commentLines(v, p.Accept != "")
+	if len(v.Warnings) == 0 && !slices.ContainsFunc(v.Each, warns) && (v.Tone == story.Good || passes && !v.Judged()) {
 		said = nil
 	}
 	if len(said) == 0 {
@@ -60,9 +52,11 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	return terminal.Line(story.Cut(text, maxCommentBytes))
 }
 
+func warns(v *story.Story) bool { return len(v.Warnings) > 0 }
+
 // commentLines are the lines between headline and link, as list items: the cause first, and room for warnings. Where a
 // command that accepts stands below, a gate that fails has no other step.
-func commentLines(v *story.Story, warnings []string, accepts bool) (lines []string) {
+func commentLines(v *story.Story, accepts bool) (lines []string) {
 	add := func(label string, texts []string) {
 		for _, t := range texts[:min(len(texts), maxOfLabel)] {
 			t = prose(story.Flat(t))
@@ -76,9 +70,9 @@ func commentLines(v *story.Story, warnings []string, accepts bool) (lines []stri
 	}
 	if v.Several() {
 		for _, w := range v.Each {
-			if w.Tone != story.Good {
+			if w.Tone != story.Good || warns(w) {
 				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+
-					prose(story.Join("; ", append([]string{w.Told(story.MaxHeadline)}, steps(w)...)...)))
+					prose(story.Join("; ", slices.Concat([]string{w.Told(story.MaxHeadline)}, w.Warnings, steps(w))...)))
 			}
 		}
 	} else {
@@ -90,10 +84,10 @@ func commentLines(v *story.Story, warnings []string, accepts bool) (lines []stri
 			}
 		}
 	}
-	if most := maxSaid - min(len(warnings), maxOfLabel); len(lines) > most {
+	if most := maxSaid - min(len(v.Warnings), maxOfLabel); len(lines) > most {
 		lines = append(lines[:most-1], "- … "+story.Count(len(lines)-most+1, "more line")+" in the report")
 	}
-	add("Warning", warnings)
+	add("Warning", v.Warnings)
 	return lines
 }
 

@@ -533,7 +533,7 @@ func TestSeveralSayAsMuch(t *testing.T) {
 		if strings.Contains(text, "none slower") == warned {
 			t.Errorf("warned %v, and it says\n%s", warned, text)
 		}
-		if c := Comment(whole, Options{}, Pages{}); strings.Contains(c, "app: it drifts") != drifts {
+		if c := Comment(whole, Options{}, Pages{}); strings.Contains(c, "; it drifts\n") != drifts {
 			t.Errorf("drifts %v, and the comment is\n%s", drifts, c)
 		}
 	}
