@@ -131,6 +131,14 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err := c.Code.attach(ctx, head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
+	// Judged against itself a head fails by a bound alone, which takes no baseline.
+	alone := decide.Judge(decide.Input{Baseline: head, Head: head, Policy: c.Policy})
+	if alone.Verdict == result.Fail {
+		why = model.Refuse(model.BoundBroken, "mend it, or move the bound in the policy (at_most, at_least)",
+			"%s, and a bound is broken: %s", decide.ReasonOf(why).Sentence, alone.Reason)
+	} else if alone.ReasonKey == string(model.MetricMissing) {
+		all.Warnings = append(all.Warnings, alone.Reason)
+	}
 	r := insight.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
 	measured, err := insight.Summarize(head)
 	if err != nil {

@@ -222,7 +222,8 @@ func (v *reported) reportFile(read string) string {
 // offerAccept adds the command that accepts a change, a gain or a first measurement; file is the report's, "" for none.
 func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
-	if r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {
+	bound := r.ReasonKey == string(model.BoundBroken) // which no baseline lifts
+	if bound || r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {
 		return
 	}
 	var x result.Addition

@@ -382,7 +382,7 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 			gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
 		case passes && kind == model.NoBaseline:
 			gate.Way = result.FirstPasses
-		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
+		case kind == model.BoundBroken, v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
 			gate.Way = result.FirstFails
 		case label != "" && w.Verdict == result.Fail && app.Changed(w):
 			gate.Way, accepted = result.Accepted, append(accepted, w.Workload)

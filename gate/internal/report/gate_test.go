@@ -47,8 +47,8 @@ func cases() (all []*result.Report) {
 		{Verdict: result.NoVerdict, Reason: "open", ReasonKey: result.KeyUndecided, Undecided: true,
 			Findings: []result.Finding{open}},
 	}
-	for _, kind := range []model.Kind{model.NoBaseline, model.NoBaselineHere, model.NoGPU, model.WorkloadFailed,
-		model.Doubted} {
+	for _, kind := range []model.Kind{model.NoBaseline, model.NoBaselineHere, model.BoundBroken, model.NoGPU,
+		model.WorkloadFailed, model.Doubted} {
 		reports = append(reports, result.Report{Verdict: result.NoVerdict, Reason: "none", ReasonKey: string(kind)})
 	}
 	ways := []result.Way{"", result.InShadow, result.Accepted, result.FirstPasses, result.FirstFails,
