@@ -128,7 +128,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	}
 	switch {
 	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
-	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
+	case c.Base != nil && (r == nil || (r.Verdict != result.Pass || r.Undecided) && !r.OverDrift()):
 		screen := r
 		if screen != nil {
 			c.Begin(answer(screen) + " against the baseline: measuring the base build beside the head")
@@ -136,9 +136,9 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 		if r, err = Refused(c.pair(ctx)); err == nil && screen != nil {
 			overrule(screen, r)
 		}
-	case c.Base != nil:
+	case c.Base != nil && r.Verdict == result.Pass:
 		r.Note(result.Say(BaseNotNeeded{}))
-	case r != nil:
+	case r != nil: // also drift since the anchor, which no base build lifts
 		r = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
