@@ -169,10 +169,8 @@ func filterOf(arguments []string, harness string, rows ...string) (out []string,
 	}
 	for _, name := range names {
 		words := strings.Split(name, "\x00")
-		for _, a := range arguments {
-			out = append(out, strings.ReplaceAll(a, "{}", words[0]))
-		}
-		out = append(out, words[1:]...)
+		named := func(a string) string { return strings.ReplaceAll(a, "{}", words[0]) }
+		out = slices.Concat(out, measure.Map(arguments, named), words[1:])
 	}
 	return out, nil
 }

@@ -364,13 +364,10 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
 // baseline is not the first where the change under review has deleted or renamed one.
 func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
-	var known, accepted []string // directories of baselines, workloads
-	for _, w := range c.Policy.Workloads {
-		known = append(known, app.BaselinesOf(c.Root, w.Name))
-	}
-	for _, w := range r.Each() {
-		known = append(known, app.BaselinesOf(c.Root, w.Workload))
-	}
+	var accepted []string
+	known := slices.Concat(
+		measure.Map(c.Policy.Workloads, func(w thresholds.Workload) string { return app.BaselinesOf(c.Root, w.Name) }),
+		measure.Map(r.Each(), func(w *result.Report) string { return app.BaselinesOf(c.Root, w.Workload) }))
 	other := func(name string) bool { return !slices.Contains(known, app.BaselinesOf(c.Root, name)) }
 	passes := v.noBaseline == "pass" && !v.bisecting && !e.editsBaselines(c.Root) &&
 		!slices.ContainsFunc(app.WorkloadsIn(c.Root), other)

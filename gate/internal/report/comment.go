@@ -71,8 +71,8 @@ func commentLines(v *story.Story, accepts bool) (lines []string) {
 	if v.Several() {
 		for _, w := range v.Each {
 			if w.Tone != story.Good || warns(w) {
-				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+
-					prose(story.Join("; ", slices.Concat([]string{w.Told(story.MaxHeadline)}, w.Warnings, steps(w))...)))
+				texts := slices.Concat([]string{w.Told(story.MaxHeadline)}, w.Warnings, steps(w))
+				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+prose(story.Join("; ", texts...)))
 			}
 		}
 	} else {

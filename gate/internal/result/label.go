@@ -48,9 +48,8 @@ func (d *Report) Label() {
 	}
 	if d.Waterfall != nil {
 		for _, p := range d.Waterfall.Parts {
-			for _, o := range p.Owners {
-				subjects = append(subjects, o.Subject())
-			}
+			of := func(o WaterfallOwner) measure.Subject { return o.Subject() }
+			subjects = slices.Concat(subjects, measure.Map(p.Owners, of))
 		}
 	}
 	title, byName := labels(subjects, names...)

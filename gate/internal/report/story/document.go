@@ -244,9 +244,7 @@ func (g Group) Lines() []Line {
 	for _, x := range f.Parts {
 		inner(Minor.Of(result.Either(x.Gone(), "-", "+") + NB + x.Time() + NB + " " + x.Subject))
 	}
-	for _, t := range g.Said() {
-		list = append(list, Marked(2, "•", Plain, t))
-	}
+	list = slices.Concat(list, measure.Map(g.Said(), func(t string) Line { return Marked(2, "•", Plain, t) }))
 	if c := g.Cause(); c != nil {
 		list = append(list, Named(2, "why", Because(c)))
 	}

@@ -58,9 +58,8 @@ func LevelTable(h *history.History, source codehost.Source) (t *Table, none stri
 	enough, levels := false, []level{}
 	for i := range h.Trends {
 		enough = enough || h.Trends[i].Enough
-		for _, c := range h.Trends[i].Changes {
-			levels = append(levels, level{&h.Trends[i], c})
-		}
+		of := func(c history.LevelChange) level { return level{&h.Trends[i], c} }
+		levels = slices.Concat(levels, measure.Map(h.Trends[i].Changes, of))
 	}
 	measure.Sort(levels, func(a, b level) int {
 		return cmp.Compare(math.Abs(float64(b.LevelChange.Change)), math.Abs(float64(a.LevelChange.Change)))
