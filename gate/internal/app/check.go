@@ -126,9 +126,11 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	if c.Screens() {
 		r, err = c.screen(ctx)
 	}
+	limited := func(x result.CodeLimit) bool { return x.Fails }
+	lasts := r != nil && (r.OverDrift() || r.Code != nil && slices.ContainsFunc(r.Code.Limited, limited))
 	switch {
 	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
-	case c.Base != nil && (r == nil || (r.Verdict != result.Pass || r.Undecided) && !r.OverDrift()):
+	case c.Base != nil && !lasts && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
 		if screen != nil {
 			c.Begin(answer(screen) + " against the baseline: measuring the base build beside the head")
@@ -138,7 +140,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 		}
 	case c.Base != nil && r.Verdict == result.Pass:
 		r.Note(result.Say(BaseNotNeeded{}))
-	case r != nil: // also drift since the anchor, which no base build lifts
+	case r != nil: // also drift since the anchor and device code, which no base build measures
 		r = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,

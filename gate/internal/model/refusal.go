@@ -139,7 +139,7 @@ var (
 	// Commands.
 	NoBaseline        = kind("no-baseline", "The workload has no baseline.")
 	NoBaselineHere    = kind("no-baseline-here", "The workload has no baseline on this GPU.")
-	BoundBroken       = kind("bound-broken", "The head breaks a bound of the policy, and has no baseline.")
+	BoundBroken       = kind("bound-without-baseline", "The head breaks a bound of the policy, and has no baseline.")
 	NoGPU             = kind("no-gpu", "The machine has no NVIDIA GPU.")
 	NoCode            = kind("no-code", "The workload or its baseline has no device code.")
 	CodeUnreadable    = kind("code-unreadable", "A file with device code cannot be read, or holds PTX only.")

@@ -189,6 +189,7 @@ const (
 	KeyAttribute     = "attribute"
 	KeyBaseNotNeeded = "base-not-needed"
 	KeyBoundsBroken  = "bounds-broken"
+	KeyCodeLimit     = "code-limit"
 	KeyCountFromZero = "count-from-zero"
 	KeyHostDenied    = "host-denied"
 	KeyIncreased     = "increased-count"

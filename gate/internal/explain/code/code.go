@@ -70,24 +70,31 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 	return nil
 }
 
-// Compare compares device code where both sides have some, and returns why it fails the gate. The rules apply to
-// changed and added kernels.
+// Compare compares device code where both sides have some, and returns why it fails the gate. Limits of changes hold
+// for changed kernels, bounds for all of the head, also where the baseline has no code.
 func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *result.Code, failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
-	if base == nil || head == nil {
+	if head == nil {
 		return nil, nil
 	}
-	c = &result.Code{Comparison: *devicecode.Compare(base, head)}
-	for _, x := range c.Changed {
-		c.Limited = append(c.Limited, limitedCode(&x.Base, x.Head, policy)...)
+	c = &result.Code{Comparison: *devicecode.Compare(result.Either(base == nil, head, base), head)}
+	was := map[devicecode.Kernel]*devicecode.Kernel{}
+	for i, x := range c.Changed {
+		was[x.Head] = &c.Changed[i].Base
 	}
 	for _, k := range c.Added {
-		c.Limited = append(c.Limited, limitedCode(nil, k, policy)...)
+		was[k] = nil
+	}
+	for _, k := range slices.SortedFunc(slices.Values(head), devicecode.Kernel.Compare) {
+		before, differs := was[k]
+		c.Limited = append(c.Limited, limitedCode(result.Either(differs, before, &k), k, policy)...)
 	}
 	if i := failing(c); i >= 0 {
-		failed = new(limitOf(c.Limited[i]))
+		x := c.Limited[i]
+		x.Base = result.Either(base == nil, result.Unknown, x.Base)
+		failed = new(limitOf(x))
 	}
-	return c, failed
+	return result.Either(base == nil, nil, c), failed
 }
 
 // failing is the index of the limit that fails the gate, -1 for none.

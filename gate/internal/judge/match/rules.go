@@ -108,9 +108,7 @@ func unprofiled(m measure.Metric, sessions []model.Session) bool {
 // subjects are those of sessions, and the kernels of their device code.
 func subjects(sessions []model.Session) (out []measure.Subject) {
 	for i := range sessions {
-		for _, x := range sessions[i].Series {
-			out = append(out, x.Subject)
-		}
+		out = slices.Concat(out, measure.Map(sessions[i].Series, func(x model.Series) measure.Subject { return x.Subject }))
 		for _, k := range sessions[i].Code {
 			out = append(out, measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)})
 		}
@@ -136,7 +134,8 @@ func decides(rule *thresholds.Rule, sessions []model.Session, policy *thresholds
 		}
 		for _, k := range sessions[i].Code {
 			s := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}
-			if m.Means() == measure.ByCode && m.Name != "" && decided(s, m) {
+			inCode := m.Means() == measure.ByCode || m == measure.Registers || m == measure.StaticShared
+			if inCode && m.Name != "" && decided(s, m) {
 				return first
 			}
 		}
