@@ -126,11 +126,11 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	if c.Screens() {
 		r, err = c.screen(ctx)
 	}
-	limited := func(x result.CodeLimit) bool { return x.Fails }
-	lasts := r != nil && (r.OverDrift() || r.Code != nil && slices.ContainsFunc(r.Code.Limited, limited))
 	switch {
 	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
-	case c.Base != nil && !lasts && (r == nil || r.Verdict != result.Pass || r.Undecided):
+	case lasts(r):
+		r = c.explained(ctx, r, nil)
+	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
 		if screen != nil {
 			c.Begin(answer(screen) + " against the baseline: measuring the base build beside the head")
@@ -138,9 +138,9 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 		if r, err = Refused(c.pair(ctx)); err == nil && screen != nil {
 			overrule(screen, r)
 		}
-	case c.Base != nil && r.Verdict == result.Pass:
+	case c.Base != nil:
 		r.Note(result.Say(BaseNotNeeded{}))
-	case r != nil: // also drift since the anchor and device code, which no base build measures
+	case r != nil:
 		r = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
@@ -152,6 +152,12 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
 	return c.answered(ctx, r, err)
+}
+
+// lasts reports whether a gate fails by what no base build measures: drift since the anchor, or device code.
+func lasts(r *result.Report) bool {
+	limited := func(x result.CodeLimit) bool { return x.Fails }
+	return r != nil && (r.OverDrift() || r.Code != nil && slices.ContainsFunc(r.Code.Limited, limited))
 }
 
 // answered is the report of a check, with what holds for all of them.

@@ -111,12 +111,10 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	}
 	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	var all []*result.Report
+	checks[len(checks)-1].Decided = func(ctx context.Context, r *result.Report) (context.Context, func()) {
+		return v.decided(ctx, e, r, len(checks) > 1)
+	}
 	for _, c := range checks {
-		if c == checks[len(checks)-1] {
-			c.Decided = func(ctx context.Context, r *result.Report) (context.Context, func()) {
-				return v.decided(ctx, e, r, len(checks) > 1)
-			}
-		}
 		c.Estimate = func(r *result.Report) string { return report.Lead(r, v.options(e)) }
 		judge := c.Run
 		if lacking != nil && v.noGPU == "code" {
@@ -124,16 +122,13 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		} else if len(checks) > 1 {
 			c.Begin("workload " + c.Workload)
 		}
-		if r, err = judge(ctx); err != nil && (ctx.Err() == nil || all == nil) {
-			return err
-		} else if err != nil {
+		if r, err = judge(ctx); err != nil {
 			break
 		}
 		all = append(all, r)
 	}
-	r = v.gated(e, all, checks)
-	if len(all) < len(checks) {
-		warn(r, "interrupted before a verdict on "+checks[len(all)].Workload+": check again for all workloads")
+	if r = v.gated(e, all, checks, err); r == nil {
+		return err
 	}
 	keep(r)
 	if err := v.saved(e, r); err != nil {
@@ -143,8 +138,11 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	return v.publish(e, &v.judging, r, x)
 }
 
-// gated is the report of one gate on all workloads.
-func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) *result.Report {
+// gated is the report of one gate on all workloads, of those before a signal where that ended it; nil for another err.
+func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check, err error) *result.Report {
+	if len(all) == 0 || err != nil && e.ctx.Err() == nil {
+		return nil
+	}
 	for i, r := range all {
 		r.Append(result.Addition{Workload: checks[i].Workload})
 	}
@@ -155,6 +153,9 @@ func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) 
 		verdict.Alone(r)
 	}
 	v.excused(e, r, checks[0])
+	if len(all) < len(checks) {
+		warn(r, "interrupted before a verdict on "+checks[len(all)].Workload+": check again for all workloads")
+	}
 	return r
 }
 
@@ -364,8 +365,7 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
 // baseline is not the first where the change under review has deleted or renamed one.
 func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
-	var accepted []string
-	known := slices.Concat(
+	accepted, known := []string(nil), slices.Concat(
 		measure.Map(c.Policy.Workloads, func(w thresholds.Workload) string { return app.BaselinesOf(c.Root, w.Name) }),
 		measure.Map(r.Each(), func(w *result.Report) string { return app.BaselinesOf(c.Root, w.Workload) }))
 	other := func(name string) bool { return !slices.Contains(known, app.BaselinesOf(c.Root, name)) }
@@ -379,7 +379,8 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 			gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
 		case passes && kind == model.NoBaseline:
 			gate.Way = result.FirstPasses
-		case kind == model.BoundBroken, v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
+		case kind == model.BoundBroken,
+			v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
 			gate.Way = result.FirstFails
 		case label != "" && w.Verdict == result.Fail && app.Changed(w):
 			gate.Way, accepted = result.Accepted, append(accepted, w.Workload)

@@ -57,7 +57,7 @@ func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) err
 		case failed != nil:
 			e.complain(failed, ExitUsage)
 		default:
-			last, x = v.gated(e, all, checks), publication{root: checks[0].Root}
+			last, x = v.gated(e, all, checks, nil), publication{root: checks[0].Root}
 			v.complete(e, last, checks, &x)
 			failed = v.round(e, last, first)
 		}

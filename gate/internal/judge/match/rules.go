@@ -108,7 +108,7 @@ func unprofiled(m measure.Metric, sessions []model.Session) bool {
 // subjects are those of sessions, and the kernels of their device code.
 func subjects(sessions []model.Session) (out []measure.Subject) {
 	for i := range sessions {
-		out = slices.Concat(out, measure.Map(sessions[i].Series, func(x model.Series) measure.Subject { return x.Subject }))
+		out = append(out, measure.Map(sessions[i].Series, func(x model.Series) measure.Subject { return x.Subject })...)
 		for _, k := range sessions[i].Code {
 			out = append(out, measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -30,7 +31,8 @@ func (v *Story) Below() (rest, sides string) {
 	case !v.Judged():
 		return v.Rest, ""
 	case v.Tone == Good:
-		return v.Rest, Join("; ", withoutVendor(v.Sides()), Wrapped("detects ", Detects(v.Report.Detects), ""))
+		sides := strings.TrimPrefix(v.Sides(), model.Vendor+NB) // the GPU begins it
+		return v.Rest, Join("; ", sides, Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }
@@ -226,7 +228,7 @@ func (v *Story) undecided() string {
 			n++
 		}
 	}
-	return withoutStep(why + result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""))
+	return strings.TrimSuffix(why+result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""), ": "+reason.BesideHead)
 }
 
 // Falls reports whether the waterfall belongs to the first lines.

@@ -25,7 +25,9 @@ func (v *Story) settle() {
 		v.Next = []string{Allow}
 	case r.Undecided:
 		step := cmp.Or(v.moreRuns(v.decidingRuns()), reason.BesideHead)
-		if bounds := v.boundsOpen(); step == reason.BesideHead && (r.Paired || bounds) {
+		other := func(c Cause) bool { return c.Lead().F.ReasonKey != result.KeyBoundsBroken }
+		bounds := !slices.ContainsFunc(v.Open, other) // of the head's own values, which no base build tells
+		if step == reason.BesideHead && (r.Paired || bounds) {
 			what := result.Either(bounds, "the head", "both builds")
 			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure "+what+" again, on a quiet host and with more runs")
 		}
@@ -34,11 +36,6 @@ func (v *Story) settle() {
 	if call := v.paired(); call != "" {
 		v.Next = measure.Map(v.Next, func(step string) string { return stepBy(step, call) })
 	}
-}
-
-// boundsOpen reports whether bounds of the head's own values, which no base build tells, are all that is open.
-func (v *Story) boundsOpen() bool {
-	return !slices.ContainsFunc(v.Open, func(c Cause) bool { return c.Lead().F.ReasonKey != result.KeyBoundsBroken })
 }
 
 // decidingRuns is the number of runs a side that would decide the open causes, 0 for none. Where runs leave one open,
