@@ -131,8 +131,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err := c.Code.attach(ctx, head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
-	// Judged against itself a head fails by a bound alone, which takes no baseline.
-	alone := decide.Judge(decide.Input{Baseline: head, Head: head, Policy: c.Policy})
+	alone := decide.Judge(decide.Input{Baseline: head, Head: head, Policy: c.Policy}) // fails by bounds alone
 	if alone.Verdict == result.Fail {
 		why = model.Refuse(model.BoundBroken, "mend it, or move the bound in the policy (at_most, at_least)",
 			"%s, and a bound is broken: %s", decide.ReasonOf(why).Sentence, alone.Reason)

@@ -107,8 +107,7 @@ func ownEdits(e *env, r *result.Report, policies []string, root string) []github
 	var notices []github.Notice
 	if e.getenv("GITHUB_EVENT_NAME") == "pull_request_target" {
 		notices = append(notices, github.Notice{Title: "nsgate: the event is pull_request_target",
-			Message: "under pull_request_target a job checks out the target branch, or runs code of the change with " +
-				"the rights of that branch: use pull_request"})
+			Message: "pull_request_target measures the target, or runs the change with its rights: use pull_request"})
 	}
 	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {

@@ -34,7 +34,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
 	}
-	said := commentLines(v, p.Accept != "")
+	said, warns := commentLines(v, p.Accept != ""), func(w *story.Story) bool { return len(w.Warnings) > 0 }
 	if len(v.Warnings) == 0 && !slices.ContainsFunc(v.Each, warns) && (v.Tone == story.Good || passes && !v.Judged()) {
 		said = nil
 	}
@@ -52,8 +52,6 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	return terminal.Line(story.Cut(text, maxCommentBytes))
 }
 
-func warns(v *story.Story) bool { return len(v.Warnings) > 0 }
-
 // commentLines are the lines between headline and link, as list items: the cause first, and room for warnings. Where a
 // command that accepts stands below, a gate that fails has no other step.
 func commentLines(v *story.Story, accepts bool) (lines []string) {
@@ -70,7 +68,7 @@ func commentLines(v *story.Story, accepts bool) (lines []string) {
 	}
 	if v.Several() {
 		for _, w := range v.Each {
-			if w.Tone != story.Good || warns(w) {
+			if w.Tone != story.Good || len(w.Warnings) > 0 {
 				texts := slices.Concat([]string{w.Told(story.MaxHeadline)}, w.Warnings, steps(w))
 				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+prose(story.Join("; ", texts...)))
 			}

@@ -90,9 +90,8 @@ func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *r
 		c.Limited = append(c.Limited, limitedCode(result.Either(differs, before, &k), k, policy)...)
 	}
 	if i := failing(c); i >= 0 {
-		x := c.Limited[i]
-		x.Base = result.Either(base == nil, result.Unknown, x.Base)
-		failed = new(limitOf(x))
+		c.Limited[i].Base = result.Either(base == nil, result.Unknown, c.Limited[i].Base)
+		failed = new(limitOf(c.Limited[i]))
 	}
 	return result.Either(base == nil, nil, c), failed
 }

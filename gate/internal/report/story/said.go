@@ -9,7 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -31,8 +30,7 @@ func (v *Story) Below() (rest, sides string) {
 	case !v.Judged():
 		return v.Rest, ""
 	case v.Tone == Good:
-		sides := strings.TrimPrefix(v.Sides(), model.Vendor+NB) // the GPU begins it
-		return v.Rest, Join("; ", sides, Wrapped("detects ", Detects(v.Report.Detects), ""))
+		return v.Rest, Join("; ", withoutVendor(v.Sides()), Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }
@@ -228,7 +226,7 @@ func (v *Story) undecided() string {
 			n++
 		}
 	}
-	return strings.TrimSuffix(why+result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""), ": "+reason.BesideHead)
+	return withoutStep(why + result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""))
 }
 
 // Falls reports whether the waterfall belongs to the first lines.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -185,6 +186,12 @@ func fileLine(place string) (file string, line int, ok bool) {
 
 // instance is what the label of a kernel says of its template arguments and geometry: "FillFunctor<float>".
 func instance(label, kernel string) string { return strings.TrimPrefix(label, kernel+" · ") }
+
+// withoutVendor shortens the GPU that begins a text.
+func withoutVendor(s string) string { return strings.TrimPrefix(s, model.Vendor+NB) }
+
+// withoutStep is a reason without [reason.BesideHead], which stands below it.
+func withoutStep(why string) string { return strings.TrimSuffix(why, ": "+reason.BesideHead) }
 
 // stepBy adds the command to a step that is [reason.BesideHead], in place of what follows in brackets.
 func stepBy(step, command string) string {
