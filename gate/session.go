@@ -130,7 +130,7 @@ func called(scope Scope, name string) string {
 
 // kindOf is the index of profiled and unprofiled runs.
 func kindOf(unprofiled bool) int {
-	return result.Either(unprofiled, 1, 0)
+	return measure.Either(unprofiled, 1, 0)
 }
 
 // model is the series in base units, with NaN in the runs of the other kind; numbers are those of the runs.

@@ -408,7 +408,7 @@ func (a Accept) gotFaster() string {
 }
 
 func changeName(f *result.Finding) string {
-	return result.Either(f.Scope == measure.ScopeRange, "range ", "") + measure.NormalizeLine(f.Kernel)
+	return measure.Either(f.Scope == measure.ScopeRange, "range ", "") + measure.NormalizeLine(f.Kernel)
 }
 
 // changeLine is a change on one line: "saxpy time 84.55 → 88.60 µs (+4.8 %)".

@@ -221,7 +221,7 @@ func (b Baselines) Profilers() string {
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 if unknown.
 func (b Baselines) Timeout() time.Duration {
 	const times, least = 10, 5 * time.Minute
-	return result.Either(b.Longest() == 0, 0, max(times*b.Longest(), least))
+	return measure.Either(b.Longest() == 0, 0, max(times*b.Longest(), least))
 }
 
 // Longest is how long the longest run of the baselines took, 0 where that is not known.

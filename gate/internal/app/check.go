@@ -358,7 +358,7 @@ func outliers(r *result.Report, both bool) int {
 	for _, x := range r.OutlierRuns {
 		runs[x.Side]++
 	}
-	return result.Either(both, max(runs["base"], runs["head"]), runs["head"])
+	return measure.Either(both, max(runs["base"], runs["head"]), runs["head"])
 }
 
 func (c *Check) asked(m *Measurement, head []model.Session) error {

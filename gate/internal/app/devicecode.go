@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
@@ -42,7 +43,7 @@ func HoldsDeviceCode(path string) bool {
 	}
 	found := errors.New("found")
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		return result.Either(err == nil && d.Type().IsRegular() && filepath.Ext(name) == ".cubin", found, err)
+		return measure.Either(err == nil && d.Type().IsRegular() && filepath.Ext(name) == ".cubin", found, err)
 	})
 	return err == found
 }

@@ -45,7 +45,7 @@ func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 		return nil
 	}
 	branch, commit := strings.TrimPrefix(getenv(of[0][0]), "refs/heads/"), getenv(of[0][1])
-	merge := result.Either(mergeRef().MatchString(getenv(of[0][2])), getenv(of[0][3]), "")
+	merge := measure.Either(mergeRef().MatchString(getenv(of[0][2])), getenv(of[0][3]), "")
 	in, err := git.Open(ctx, Repository())
 	if err != nil || len(of) > 1 { // a build can set the variables of another host
 		return &Review{}
@@ -217,7 +217,7 @@ func ignoredBy(ctx context.Context, file string) string {
 	// check-ignore takes paths literally, and refuses to be told so.
 	said := Ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
 	rule, _, _ := strings.Cut(said, "\t")
-	return result.Either(strings.Contains(rule, ":!"), "", rule) // the last rule that applies may take it back
+	return measure.Either(strings.Contains(rule, ":!"), "", rule) // the last rule that applies may take it back
 }
 
 // commit is that checked out here, [dirty] where a file differs, "" without a repository; an error if git refuses it,

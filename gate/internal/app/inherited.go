@@ -22,6 +22,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/host"
@@ -104,7 +105,7 @@ func changedPrints(a, b string) string {
 	names = slices.DeleteFunc(names, func(n string) bool { return base.Get(n) == head.Get(n) })
 	const most = 5
 	shown := strings.Join(names[:min(len(names), most)], ", ")
-	more := result.Either(len(names) > most, fmt.Sprintf(" and %d more", len(names)-most), "")
+	more := measure.Either(len(names) > most, fmt.Sprintf(" and %d more", len(names)-most), "")
 	return result.Given(shown, ": ", shown, more)
 }
 
@@ -204,7 +205,7 @@ func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) er
 	of := map[string]*regexp.Regexp{}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		sign := result.Either(strings.Contains(strings.Trim(name, "_"), "_"), `\b`, `["'${\x00]`)
+		sign := measure.Either(strings.Contains(strings.Trim(name, "_"), "_"), `\b`, `["'${\x00]`)
 		if perJob(v) && name != "_" {
 			of[name] = regexp.MustCompile(sign + regexp.QuoteMeta(name) + `\b`)
 		}

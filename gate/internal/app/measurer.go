@@ -132,10 +132,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if err := m.countBeside(ctx, out); err != nil {
 		return nil, err
 	}
-	sampled := &m.sampledHead
-	if base != nil {
-		sampled = &m.sampledBoth
-	}
+	sampled := measure.Either(base != nil, &m.sampledBoth, &m.sampledHead)
 	if m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		*sampled = true
 		if err := m.sample(ctx, base, out); err != nil {
@@ -225,7 +222,7 @@ func (m *Live) sampling(base *Build) run.Plan {
 func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result,
 	error) {
 	p := m.plan(1, base)
-	p.Dump = result.Either(m.Way.Alone, dump, run.Dump{})
+	p.Dump = measure.Either(m.Way.Alone, dump, run.Dump{})
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
 }
@@ -305,7 +302,7 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	plan := m.plan(looks[0], base)
 	out := shell(plan.CommandLines())
 	order := strings.Join(plan.Order(), " ")
-	each := result.Either(plan.Timeout > 0, fmt.Sprintf(", each for at most %s", plan.Timeout), "")
+	each := measure.Either(plan.Timeout > 0, fmt.Sprintf(", each for at most %s", plan.Timeout), "")
 	switch {
 	case !m.Way.Local:
 		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()),
@@ -350,7 +347,7 @@ func shell(commands [][]string) []string { return measure.Map(commands, threshol
 
 func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
-		side := result.Either(base != nil, " (head)", "")
+		side := measure.Either(base != nil, " (head)", "")
 		if isBase {
 			side = " (base)"
 		}

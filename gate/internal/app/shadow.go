@@ -175,6 +175,6 @@ type InShadow struct {
 
 func (r InShadow) String() string {
 	const shadow = "in shadow, the exit code is 0 whatever the verdict"
-	return result.Either(r.Commits == 0, shadow+"; no verdict on the default branch is kept yet",
+	return measure.Either(r.Commits == 0, shadow+"; no verdict on the default branch is kept yet",
 		shadow+"; "+Score{r.Failed, r.Commits}.Text())
 }

@@ -107,10 +107,7 @@ func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report,
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(workloads, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		wanted := app.Changed(w) || w.Measured != nil
-		if improved {
-			wanted = app.Faster(w)
-		}
+		wanted := measure.Either(improved, app.Faster(w), app.Changed(w) || w.Measured != nil)
 		if named || len(workloads) == 0 && wanted {
 			out = append(out, w)
 		}
@@ -197,7 +194,7 @@ func kept(r *result.Report) string {
 	switch {
 	case bound >= 0:
 		x := &r.Findings[bound]
-		of := result.Either(x.Subject() == measure.Workload, x.Metric, x.Title())
+		of := measure.Either(x.Subject() == measure.Workload, x.Metric, x.Title())
 		return "mend it, or change at_most or at_least of " + report.Clean(of) + " (" + x.Rule +
 			"): no baseline lifts an absolute limit"
 	case slices.Contains(r.Next, againstBuild):
@@ -233,7 +230,7 @@ func offerAccept(r *result.Report, file string, v *reported, saved, several bool
 	switch {
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
-		if way := result.Either(v.patch != "", v.apply(), x.Accept); way != "" {
+		if way := measure.Either(v.patch != "", v.apply(), x.Accept); way != "" {
 			x.First = func(first string) string {
 				before, _, _ := strings.Cut(first, " (")
 				return withWay(way, before)

@@ -190,17 +190,17 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 
 // sessionRow is a session as a row; another driver than that of the newest is marked.
 func sessionRow(s, newest app.StoredSession, now time.Time) []string {
-	age := result.Either(s.Start.IsZero(), "", days(now.Sub(s.Start)))
+	age := measure.Either(s.Start.IsZero(), "", days(now.Sub(s.Start)))
 	isOther := s.Driver != "" && newest.Driver != "" && s.Driver != newest.Driver
-	driver := s.Driver + result.Either(isOther, " (other)", "")
-	what := s.What + result.Either(s.Anchor == "yes", ", anchor", result.Given(s.Anchor, ", anchor ", s.Anchor))
+	driver := s.Driver + measure.Either(isOther, " (other)", "")
+	what := s.What + measure.Either(s.Anchor == "yes", ", anchor", result.Given(s.Anchor, ", anchor ", s.Anchor))
 	why := s.Reason + result.Given(s.Removes, " (removes ", s.Removes, ")")
-	state := s.State + result.Either(s.Unmeasured > 0, ", unmeasured merge", "")
-	count := func(n int) string { return result.Either(n == 0, "", fmt.Sprint(n)) }
+	state := s.State + measure.Either(s.Unmeasured > 0, ", unmeasured merge", "")
+	count := func(n int) string { return measure.Either(n == 0, "", fmt.Sprint(n)) }
 	return []string{s.ID, age, what, s.Commit, s.GPUHash, driver, count(s.Runs), count(s.Kernels), state, why}
 }
 
 func days(d time.Duration) string {
 	const day = 24 * time.Hour
-	return result.Either(d < 2*day, fmt.Sprintf("%dh", int(max(d, 0).Hours())), fmt.Sprintf("%dd", int(d/day)))
+	return measure.Either(d < 2*day, fmt.Sprintf("%dh", int(max(d, 0).Hours())), fmt.Sprintf("%dd", int(d/day)))
 }

@@ -83,5 +83,5 @@ func (e *env) misused(err error) error {
 	if at := slices.Index(line, "--"); at >= 0 { // the workload's flags are its own
 		line = line[:at]
 	}
-	return result.Either(slices.Contains(line, "--bisect"), error(&exit{code: untestable, err: err}), err)
+	return measure.Either(slices.Contains(line, "--bisect"), error(&exit{code: untestable, err: err}), err)
 }

@@ -389,7 +389,7 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 		w.Append(result.Addition{Gate: gate})
 	}
 	if len(accepted) > 0 {
-		warn(r, "accepted ("+label+"): the gate "+result.Either(r.Gated().Code == 0, "passes with exit code 0",
+		warn(r, "accepted ("+label+"): the gate "+measure.Either(r.Gated().Code == 0, "passes with exit code 0",
 			"no longer fails for "+result.Few(accepted))+", and its patch takes the change into the baseline")
 	}
 }
@@ -457,7 +457,7 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 	first := c.Base == nil && !c.Screens()
 	switch {
 	case first && c.Way().Counts && len(c.Kernels) == 0:
-		lacks := result.Either(len(c.Baselines) > 0, "no counters in the baseline", "no baseline")
+		lacks := measure.Either(len(c.Baselines) > 0, "no counters in the baseline", "no baseline")
 		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
 			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):

@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -166,7 +165,7 @@ func unknownCommand(root *cobra.Command, word string) error {
 	if way := elsewhere(strings.ToLower(word)); way != "" {
 		return usageError("there is no command %q: %s", word, way)
 	}
-	near := result.Either(strings.Contains(word, "/"), "put a program after --: nsgate check -- "+word+"; ",
+	near := measure.Either(strings.Contains(word, "/"), "put a program after --: nsgate check -- "+word+"; ",
 		meant("", strings.ToLower(word), measure.Map(root.Commands(), (*cobra.Command).Name)))
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, near)
 }
@@ -197,7 +196,7 @@ func plainly(err error) string {
 	if !ok {
 		return err.Error()
 	}
-	is := result.Either(n.Func == "ParseBool", " is neither true nor false", " is no whole number")
+	is := measure.Either(n.Func == "ParseBool", " is neither true nor false", " is no whole number")
 	return strings.ReplaceAll(err.Error(), n.Error(), measure.Quote(n.Num)+is)
 }
 

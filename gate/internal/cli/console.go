@@ -132,7 +132,7 @@ func withWay(way, next string) string {
 		way = "--base-ref, --base-cmd"
 	}
 	alone := way == "" || next == "" || strings.HasSuffix(next, ")") || strings.Contains(next, ": nsgate ")
-	return next + result.Either(alone, "", " ("+way+")")
+	return next + measure.Either(alone, "", " ("+way+")")
 }
 
 // showWays adds the way out to the first step of a judgement, which is about its refusal.
@@ -224,7 +224,7 @@ func (p *progress) now(doing string, ev run.Event) {
 	}
 	end := make(chan struct{})
 	p.end = end
-	every := result.Either(p.live, liveEvery, quietEvery)
+	every := measure.Either(p.live, liveEvery, quietEvery)
 	go func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()

@@ -266,7 +266,7 @@ func (v *explainOptions) run(_ context.Context, e *env, args arguments) error {
 		}
 		fmt.Fprintf(e.Out, "%s  (nsgate help %s)\n", strings.ReplaceAll(x.Word, "`", ""), x.Topic)
 		for _, c := range x.Cells {
-			text := result.Either(len(x.Cells) > 1 && c.Name != "", c.Name+": "+c.Text, c.Text)
+			text := measure.Either(len(x.Cells) > 1 && c.Name != "", c.Name+": "+c.Text, c.Text)
 			fmt.Fprint(e.Out, behind(strings.Join(wrapped(text, width-2), "\n")))
 		}
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -157,7 +156,7 @@ func (v *initOptions) fill(template string, found *finds) string {
 		panic(err) // of a file that is compiled in
 	}
 	b := thisBuild()
-	release := result.Either(released().MatchString(b.Version), b.Version, "unreleased")
+	release := measure.Either(released().MatchString(b.Version), b.Version, "unreleased")
 	major, _, _ := strings.Cut(release, ".")
 	ref := cmp.Or(v.action, strings.TrimPrefix(major, "unreleased"), b.Commit, "main")
 	return strings.NewReplacer("{workloads}\n", found.tables(), "{action}", ref, "{schema}", cmp.Or(v.action, "main"),

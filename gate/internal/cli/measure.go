@@ -38,10 +38,7 @@ type filtered struct {
 // filterOf is the text of a filter, which may be the name of a file relative to a directory; "" for none.
 func filterOf(dir, text string) (string, error) {
 	if filter.IsFile(text) {
-		file := text
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(dir, file)
-		}
+		file := measure.Either(filepath.IsAbs(text), text, filepath.Join(dir, text))
 		data, err := input.Read(file, filter.MaxText)
 		if err != nil {
 			return "", err

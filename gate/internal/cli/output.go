@@ -180,7 +180,7 @@ func (v *reported) publish(e *env, by *judging, j *result.Report, x publication)
 	if e.Out.Columns() > 0 && x.calls != nil {
 		printed.Append(result.Addition{Calls: x.calls})
 	}
-	shown := result.Either(v.format != "text", stored, printed)
+	shown := measure.Either(v.format != "text", stored, printed)
 	failed := cmp.Or(v.print(e, shown, options), v.writeFiles(stored, options))
 	for _, f := range append(v.files, file{format: v.format}) {
 		if left := report.LeftOut(f.format, stored); left != "" {
@@ -281,7 +281,7 @@ func (v *reported) writeFiles(stored *result.Report, printed report.Options) (fa
 }
 
 func refused(kind string) int {
-	return result.Either(model.Kind(kind).Program(), ExitProgram, ExitNoVerdict)
+	return measure.Either(model.Kind(kind).Program(), ExitProgram, ExitNoVerdict)
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.

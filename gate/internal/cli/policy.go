@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -77,7 +76,7 @@ func (v *policyOptions) showPolicy(e *env) error {
 			defaults++
 			continue
 		}
-		label, value := result.Either(s.Table != "", "  ", "")+s.Name, s.Value+" ("+s.Where+")"
+		label, value := measure.Either(s.Table != "", "  ", "")+s.Name, s.Value+" ("+s.Where+")"
 		heading := strings.TrimSpace(s.Table + " " + s.Of)
 		if s.Table == "workload.output" {
 			switch s.Name {

@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -120,7 +121,7 @@ func (v *reportOptions) again(e *env, r *result.Report, share float64, file stri
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
 			policy.Alpha /= share
 		}
-		v.loosened(policy, w.Basis.Policy, measured(w), result.Either(len(r.Workloads) > 0, "workload "+w.Workload,
+		v.loosened(policy, w.Basis.Policy, measured(w), measure.Either(len(r.Workloads) > 0, "workload "+w.Workload,
 			"the policy"))
 		judged, err := app.Again(e.ctx, w, policy)
 		if err != nil {
@@ -209,7 +210,7 @@ func browser(system string, getenv func(string) string) (program string, args []
 func lastFile(ctx context.Context) string {
 	dir := app.GitDir(ctx)
 	info, err := os.Lstat(filepath.Join(dir, "nsgate"))
-	return result.Either(dir == "" || err == nil && !info.IsDir(), "", filepath.Join(dir, "nsgate", "last.json"))
+	return measure.Either(dir == "" || err == nil && !info.IsDir(), "", filepath.Join(dir, "nsgate", "last.json"))
 }
 
 // saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.

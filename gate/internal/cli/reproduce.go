@@ -177,7 +177,7 @@ var (
 // limiting is a call with the limits of this command in place of its own.
 func (v *given) limiting(call string) string {
 	call = limits().ReplaceAllStringFunc(call, func(own string) string {
-		return result.Either(v.fs.Changed(limits().FindStringSubmatch(own)[1]), "", own)
+		return measure.Either(v.fs.Changed(limits().FindStringSubmatch(own)[1]), "", own)
 	})
 	return calling().ReplaceAllStringFunc(call, func(command string) string {
 		for _, name := range strings.Fields(policyNames) {

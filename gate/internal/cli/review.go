@@ -222,5 +222,5 @@ func (v *reported) postOf(e *env, r *result.Report, options report.Options, poli
 // labelled is the label with which the pull request passes, and who has set it; "" where it has none.
 func (v *reported) labelled(e *env) string {
 	by, ok := e.event.Labelled(v.label)
-	return result.Either(v.label == "" || !ok, "", "label "+v.label+story.Wrapped(" by ", by, ""))
+	return measure.Either(v.label == "" || !ok, "", "label "+v.label+story.Wrapped(" by ", by, ""))
 }

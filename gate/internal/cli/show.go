@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 type showOptions struct {
@@ -60,7 +59,7 @@ func showCode(ctx context.Context, e *env, path string, v *printed) error {
 	default:
 		return usageError("--format: device code is listed as text or json")
 	}
-	return result.Either(err == nil && len(code.Code) == 0, error(&exit{code: ExitNoVerdict}), err)
+	return measure.Either(err == nil && len(code.Code) == 0, error(&exit{code: ExitNoVerdict}), err)
 }
 
 // firstKernels are the kernels that are listed as text, with the title of the list.
@@ -76,9 +75,9 @@ func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Ke
 func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	rows := make([][]string, len(kernels))
 	for i, k := range kernels {
-		stack := result.Either(k.Stack < 0, measure.Unknown, strconv.Itoa(k.Stack))
+		stack := measure.Either(k.Stack < 0, measure.Unknown, strconv.Itoa(k.Stack))
 		full := measure.NormalizeName(k.Name)
-		name := result.Either(verbose, full, measure.ShortName(full))
+		name := measure.Either(verbose, full, measure.ShortName(full))
 		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores),
 			strconv.Itoa(k.Shared), strconv.Itoa(k.Constant), strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
 	}

@@ -198,16 +198,13 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	steps := x.innovations(changes, sessions, sd)
 	scatter := wider(x.unaccepted(steps[:last-1], sessions))
 	session := stats.Variance{S2: sd * sd * scatter, DF: stats.SessionDF}
-	moved := result.Either(sameHost(&sessions[x.at[0]], &sessions[x.at[last]]), 0, 1.0) // to another host
+	moved := measure.Either(sameHost(&sessions[x.at[0]], &sessions[x.at[last]]), 0, 1.0) // to another host
 	weights := []float64{2 + 2*ofHost*moved, 1/x.runs[0] + 1/x.runs[last]}
 	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
 
 	x.change, x.step = changes[last-1], x.times[last]-x.times[last-1]
 	x.margin = stats.Margin(variance, result.Confidence)
-	x.beyondChance = 1
-	if x.change > 0 {
-		x.beyondChance = stats.TwoSided(x.change, variance)
-	}
+	x.beyondChance = measure.Either(x.change > 0, stats.TwoSided(x.change, variance), 1)
 	for i, at := range x.at[1:] {
 		if sessions[at].Accepted {
 			x.accepted = math.Max(x.accepted, x.times[i+1]-x.times[i])
@@ -264,7 +261,7 @@ func chance(h float64, n int) float64 {
 // worst is the path that costs most GPU time, the workload only where no kernel is among them, and the others' names.
 func worst(paths []path) (path, []string) {
 	kernel := func(x path) float64 {
-		return result.Either(x.subject == measure.Workload, math.Inf(-1), x.share*x.change)
+		return measure.Either(x.subject == measure.Workload, math.Inf(-1), x.share*x.change)
 	}
 	measure.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
 	others := measure.Map(paths[1:], func(x path) measure.Subject { return x.subject })

@@ -145,12 +145,12 @@ func NewHistory(moments []Moment) *History {
 	}
 	last := &moments[len(moments)-1]
 	h.GPU = last.Environment.GPU
-	of := func(what, a, b string) string { return result.Either(a == b, "", what+measure.Quote(a)) }
+	of := func(what, a, b string) string { return measure.Either(a == b, "", what+measure.Quote(a)) }
 	h.Moments = measure.Where(moments, func(m Moment) bool {
 		setting, value, _ := model.Unlike(m.Environment.Mode, last.Environment.Mode)
 		why := cmp.Or(of("step ", m.Step, last.Step), of("tool ", string(m.Environment.Profiler()),
 			string(last.Environment.Profiler())),
-			result.Either(setting == "" || setting == model.WholeMode, "", setting+"="+value))
+			measure.Either(setting == "" || setting == model.WholeMode, "", setting+"="+value))
 		if why != "" {
 			h.LeftOut = append(h.LeftOut, why)
 		}

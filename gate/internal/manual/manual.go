@@ -64,7 +64,7 @@ func listed(text []byte) []byte {
 		refusals = append(refusals, "`"+string(k.Kind)+"` | "+k.Meaning)
 	}
 	for _, k := range result.Keys() {
-		args := result.Either(len(k.Args) > 0, " (`"+strings.Join(k.Args, "`, `")+"`)", "")
+		args := measure.Either(len(k.Args) > 0, " (`"+strings.Join(k.Args, "`, `")+"`)", "")
 		if k.Means != "A pattern." {
 			reasons = append(reasons, "`"+k.Key+"` | "+strings.TrimSuffix(k.Means, ".")+args)
 		}
@@ -179,7 +179,7 @@ func metric(m measure.Metric) Entry {
 	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher"}
 	judges := "where a rule names it"
 	if m.Judged() {
-		judges = result.Either(m.Informational(), "reported; fails where a rule names it", "always")
+		judges = measure.Either(m.Informational(), "reported; fails where a rule names it", "always")
 	}
 	keys := "max, floor, at_most, at_least, severity"
 	if slices.ContainsFunc(m.Kinds(), m.Drifts) {

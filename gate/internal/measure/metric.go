@@ -28,10 +28,7 @@ type Metric struct {
 
 // Sign is the sign of a change for the worse: -1 where higher values are better, else 1.
 func (m Metric) Sign() float64 {
-	if m.Better == Higher {
-		return -1
-	}
-	return 1
+	return Either(m.Better == Higher, -1.0, 1)
 }
 
 var (
@@ -145,10 +142,7 @@ func stall(name, why string) Metric {
 
 // termOf is the row of error terms of a metric of Nsight Compute.
 func termOf(exact bool) Term {
-	if exact {
-		return TermCount
-	}
-	return TermKernel
+	return Either(exact, TermCount, TermKernel)
 }
 
 // row is the row of a metric. That of a metric that Nsight Compute defines follows from its name.

@@ -307,10 +307,7 @@ func isWord(c byte) bool {
 func StemName(name string) string {
 	short := ShortName(name)
 	stem := apply(generated, short)
-	if strings.Trim(stem, "_") == "" {
-		return short
-	}
-	return stem
+	return Either(strings.Trim(stem, "_") == "", short, stem)
 }
 
 var generated = []rule{

@@ -130,10 +130,7 @@ func ScalePair(a, b float64, unit string) (x, y Scaled) {
 
 // Apart prints two values in the unit of the first, with as many digits as tell them apart: "13.054 → 13.049 ms".
 func Apart(base, head float64, unit string) string {
-	at := size(base, unit)
-	if unit == "B" {
-		at = sized{unit, unit, 1} // bytes in full
-	}
+	at := Either(unit == "B", sized{unit, unit, 1}, size(base, unit)) // bytes in full
 	one, other := "", ""
 	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(base/at.factor), 1))))
 	for n := 5; one == other && n <= 12; n++ {
@@ -209,10 +206,7 @@ func signed(v float64, decimals int) string {
 	if strings.Trim(s, "-0.") == "" {
 		return "0" // without a sign
 	}
-	if v > 0 {
-		return "+" + s
-	}
-	return s
+	return Either(v > 0, "+"+s, s)
 }
 
 // tenfold is the smallest change that is printed as a factor.
@@ -288,10 +282,7 @@ func ChangeInterval(change, low, high float64) string {
 	if !unmeasured(change) && change >= tenfold {
 		return factor(low) + " … " + factor(high)
 	}
-	d := decimals((low + high) / 2)
-	if !unmeasured(change) {
-		d = decimals(change)
-	}
+	d := Either(!unmeasured(change), decimals(change), decimals((low+high)/2))
 	for d < 4 && signed(low, d) == signed(high, d) {
 		d++
 	}

@@ -30,10 +30,7 @@ func (o Output) Subject() Subject { return Subject{Scope: ScopeOutput, Name: o.N
 
 // Metric is [Rate] or [Cost].
 func (o Output) Metric() Metric {
-	if o.Better == Lower {
-		return Cost
-	}
-	return Rate
+	return Either(o.Better == Lower, Cost, Rate)
 }
 
 // Compile reads the pattern.

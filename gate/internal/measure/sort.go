@@ -81,3 +81,11 @@ func Once[T comparable](list []T, more ...T) []T {
 	}
 	return list
 }
+
+// Either is one of two values: the first where a condition holds.
+func Either[T any](holds bool, yes, no T) T {
+	if holds {
+		return yes
+	}
+	return no
+}

@@ -34,10 +34,7 @@ var kinds = []struct {
 
 // Kind is the scope of a subject in rules: [ScopeCopy] for a kind of copies.
 func (s Subject) Kind() Scope {
-	if s.Scope == ScopeWorkload && s.Name != "" {
-		return ScopeCopy
-	}
-	return s.Scope
+	return Either(s.Scope == ScopeWorkload && s.Name != "", ScopeCopy, s.Scope)
 }
 
 // Means is how a metric is measured.

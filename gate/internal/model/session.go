@@ -51,10 +51,7 @@ type Series struct {
 
 // Unit is that of the values, which a program prints behind an output; "" where it is not known.
 func (s *Series) Unit() string {
-	if s.Subject.Scope == measure.ScopeOutput {
-		return s.Note
-	}
-	return s.Metric.Unit
+	return measure.Either(s.Subject.Scope == measure.ScopeOutput, s.Note, s.Metric.Unit)
 }
 
 // Values is one sample per run; a NaN is null in JSON.
@@ -302,19 +299,13 @@ func (x *Series) Check(runs, profiled int) error {
 			return fmt.Errorf("value %v is not a measurement", v)
 		}
 		if unprofiled := i >= profiled; !math.IsNaN(v) && unprofiled != bare {
-			kind := "profiled"
-			if unprofiled {
-				kind = "unprofiled"
-			}
+			kind := measure.Either(unprofiled, "unprofiled", "profiled")
 			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
 				kind)
 		}
 		some = some || !math.IsNaN(v)
 	}
-	if !some {
-		return errors.New("no run has a value")
-	}
-	return nil
+	return measure.Either(!some, errors.New("no run has a value"), nil)
 }
 
 // SameSession reports whether two environments belong to one session: the same GPU, measured within an hour. Without

@@ -28,7 +28,7 @@ func bencher(v *story.Story) (string, error) {
 			out[name] = make(map[string]object)
 		}
 		runs := story.Known(r.F.HeadRuns)
-		runs = result.Either(len(runs) > 0, runs, []result.Number{r.F.Head})
+		runs = measure.Either(len(runs) > 0, runs, []result.Number{r.F.Head})
 		out[name][slug] = object{"value", r.F.Head, "lower_value", slices.Min(runs), "upper_value", slices.Max(runs)}
 	}
 	return indented(out)
@@ -101,7 +101,7 @@ var cellOf = strings.NewReplacer("|", "¦")
 // suffixes.
 func benchmark(workload string, f result.Finding) string {
 	s := f.Subject()
-	name := result.Either(s.Scope != measure.ScopeWorkload, story.Word(string(s.Scope))+" ", "") +
+	name := measure.Either(s.Scope != measure.ScopeWorkload, story.Word(string(s.Scope))+" ", "") +
 		story.Clean(story.Trimmed(s.ID()))
 	if short := story.Elide(name, 200); short != name {
 		sum := sha256.Sum256([]byte(name))

@@ -22,7 +22,7 @@ func bisected(b *history.Bisection, _ story.Options) story.Document {
 		return story.Document{story.Verdict("NOT FOUND", story.Doubtful,
 			"the ends cannot be compared: "+story.Clean(b.Ends.Reason)), next}
 	case b.Followed == nil:
-		because := result.Either(b.Ends.Verdict == result.Fail, // by another finding than those that are followed
+		because := measure.Either(b.Ends.Verdict == result.Fail, // by another finding than those that are followed
 			"what is followed is not slower beyond its limit, the ends differ otherwise: ",
 			"the ends do not differ beyond the limits: ")
 		return story.Document{story.Verdict("NOT FOUND", story.Doubtful, because+story.Clean(b.Ends.Reason)),
@@ -51,7 +51,7 @@ func bisection(b *history.Bisection) story.Top {
 	case len(b.Culprits) > 1:
 		several := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 })
 		return story.Verdict("FOUND", story.Bad,
-			story.Count(len(b.Culprits), result.Either(several, "change", "commit"))+" share it")
+			story.Count(len(b.Culprits), measure.Either(several, "change", "commit"))+" share it")
 	case one:
 		return story.Verdict("FOUND", story.Bad, commitLine(b.Culprits[0].Commits[0]))
 	}
@@ -143,7 +143,7 @@ func commits(b *history.Bisection) story.Document {
 		}
 	}
 	text := fmt.Sprintf("%d of %s measured", len(t.Rows), story.Count(len(b.Commits), "commit")) +
-		result.Either(len(skipped) > 0, fmt.Sprintf(", %d skipped", len(skipped)), "")
+		measure.Either(len(skipped) > 0, fmt.Sprintf(", %d skipped", len(skipped)), "")
 	return story.Document{t, story.Lines{List: []story.Line{story.Note(1,
 		text+", "+story.Seconds(result.Number(b.Seconds)))}},
 		story.List("Skipped", "-", story.Plain, skipped)}
@@ -156,7 +156,7 @@ func historied(h *history.History, o story.Options) story.Document {
 		cmp.Or(story.Clean(h.Workload), "the workload"), story.Wrapped(" on ", story.Clean(h.GPU), "")),
 		story.Period(h.Moments))
 	levels, none := story.LevelTable(h, codehost.Source{})
-	most := result.Either(o.Verbose, math.MaxInt, historyRows)
+	most := measure.Either(o.Verbose, math.MaxInt, historyRows)
 	changes := story.Lines{Title: "Changes of level"}
 	for _, r := range levels.Rows[:min(most, len(levels.Rows))] {
 		c := r.Cells

@@ -28,7 +28,7 @@ func calibrated(c *calibrate.Calibration, o story.Options) story.Document {
 	d = append(d, story.List("This host", "-", story.Plain, host),
 		story.List("Warnings", "!", story.Doubtful, c.Warnings))
 	if m := c.Measured; m.Runs+m.Unprofiled > 0 {
-		unit := result.Either(m.Step != "", fmt.Sprintf("per step %q", story.Clean(m.Step)), "per run")
+		unit := measure.Either(m.Step != "", fmt.Sprintf("per step %q", story.Clean(m.Step)), "per run")
 		d = append(d, said("Measured", story.Join(" · ", story.Clean(m.Environment.GPU),
 			story.Clean(m.Environment.Tool), story.Count(runsOf(m), "run"), unit,
 			story.Wrapped("", m.Skipped, " are warm-up"))))
@@ -75,9 +75,9 @@ func NoiseTable(all []calibrate.Noise, step string, runs int, o story.Options) s
 }
 
 func noise(c *calibrate.Calibration, o story.Options) story.Document {
-	most := result.Either(o.Verbose, math.MaxInt, 12) // kernels
+	most := measure.Either(o.Verbose, math.MaxInt, 12) // kernels
 	inSessions := slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil })
-	bars := max(10, min(story.MaxSpark, o.Columns()-result.Either(inSessions, 84, 76))) // of columns but for the runs
+	bars := max(10, min(story.MaxSpark, o.Columns()-measure.Either(inSessions, 84, 76))) // of columns but for the runs
 	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8},
 		{Title: "GPU time", Right: true, Optional: true}, {Title: "launches", Right: true, Optional: true},
 		{Title: "typical", Right: true}, {Title: "sd", Right: true}, {Title: "within", Right: true, Optional: true},
@@ -93,7 +93,7 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 			within = story.Deviation(*n.Within)
 		}
 		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit),
-			story.Deviation(n.SD), within, result.Either(c.Sound, story.Detected(n.Detects), measure.Unknown),
+			story.Deviation(n.SD), within, measure.Either(c.Sound, story.Detected(n.Detects), measure.Unknown),
 			story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, what)) })
@@ -122,7 +122,7 @@ func named(n calibrate.Noise) string {
 
 func gates(c *calibrate.Calibration) story.Lines {
 	g := c.Gates
-	tone := result.Either(float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha), story.Bad, story.Plain)
+	tone := measure.Either(float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha), story.Bad, story.Plain)
 	return story.Lines{Title: "Unchanged gates", List: []story.Line{
 		story.Paragraph(1, tone.Of(fmt.Sprintf("measured false alarms %d of %d unchanged gates", g.Alarms, g.Gates)),
 			story.Plain.Of(fmt.Sprintf(" (at most %s with 95%s%% confidence); before nsgate, your %s rule would "+
@@ -149,8 +149,8 @@ func mdeTable(c *calibrate.Calibration) *story.Table {
 	known := func(m calibrate.MDE) bool { return m.Workload.Known() || m.Kernels.Known() }
 	ofKernels := slices.ContainsFunc(c.MDE, known)
 	for _, m := range c.MDE {
-		t.Add(strconv.Itoa(m.Runs), result.Either(ofKernels, story.Deviation(m.Workload), ""), // none of rows
-			result.Either(ofKernels, story.Deviation(m.Kernels), ""), story.Deviation(m.Limited))
+		t.Add(strconv.Itoa(m.Runs), measure.Either(ofKernels, story.Deviation(m.Workload), ""), // none of rows
+			measure.Either(ofKernels, story.Deviation(m.Kernels), ""), story.Deviation(m.Limited))
 	}
 	return t
 }
@@ -160,7 +160,7 @@ func planTable(c *calibrate.Calibration) *story.Table {
 		Columns: []story.Column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
 			{Title: "time", Right: true}, {Title: "hardest", Least: 8}}}
 	for _, x := range c.Plan {
-		runs := result.Either(x.Runs == 0, "over 40", strconv.Itoa(x.Runs))
+		runs := measure.Either(x.Runs == 0, "over 40", strconv.Itoa(x.Runs))
 		t.Add(story.Percent(x.Threshold), runs, story.Seconds(x.Seconds), story.Elide(story.Clean(x.Hardest), 40))
 	}
 	return t

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -29,7 +30,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
 	passes := v.Gate.Code == 0
 	text := "**" + v.Icon() + " nsgate: " + strings.ToLower(v.Word) + "** · "
-	text += result.Either(v.Several(), prose(v.Reason), code(v.Workload)+": "+prose(v.Lead))
+	text += measure.Either(v.Several(), prose(v.Reason), code(v.Workload)+": "+prose(v.Lead))
 	link := ""
 	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
@@ -64,7 +65,7 @@ func commentLines(v *story.Story, accepts bool) (lines []string) {
 		}
 	}
 	steps := func(w *story.Story) []string {
-		return result.Either(accepts && w.Report.Verdict == result.Fail, nil, w.Next)
+		return measure.Either(accepts && w.Report.Verdict == result.Fail, nil, w.Next)
 	}
 	if v.Several() {
 		for _, w := range v.Each {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -50,7 +51,7 @@ func csvVerdict(v *story.Story, w *csv.Writer, workload string) {
 // csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.
 func csvText(s string) string {
 	s = story.Trimmed(s)
-	return result.Either(strings.IndexAny(s, "=+-@＝＋－＠") == 0, "'", "") + s
+	return measure.Either(strings.IndexAny(s, "=+-@＝＋－＠") == 0, "'", "") + s
 }
 
 func csvNumber(n result.Number) string {
@@ -69,7 +70,7 @@ func historyCSV(h *history.History, _ story.Options) (string, error) {
 				continue
 			}
 			m, level := h.Moments[i], ""
-			at := result.Either(m.At.IsZero(), "", m.At.UTC().Format(time.RFC3339))
+			at := measure.Either(m.At.IsZero(), "", m.At.UTC().Format(time.RFC3339))
 			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
 				level = csvNumber(t.Changes[j].Change)
 			}

@@ -109,10 +109,10 @@ func (s *reportSheet) runs(r story.Row) plot.SVG {
 	limit := math.NaN()
 	if r.F.Limit.Known() && r.F.Base.Known() {
 		up := float64(r.F.Limit)
-		limit = float64(r.F.Base) * (1 + result.Either(r.F.Direction() == measure.Higher, -up, up))
+		limit = float64(r.F.Base) * (1 + measure.Either(r.F.Direction() == measure.Higher, -up, up))
 	}
 	class := colourOf(&r)
-	class = result.Either(class == "worse" || class == "better", class, "head")
+	class = measure.Either(class == "worse" || class == "better", class, "head")
 	return plot.Runs(r.Subject+": "+r.Metric+" in every run", []plot.Group{
 		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns),
 			Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
@@ -129,7 +129,7 @@ func drawn(runs []result.Number) []float64 {
 // sessionsOf is the number of runs of each session, of the profiled or the unprofiled runs, whichever add up to runs.
 func sessionsOf(side *result.Side, runs int) []int {
 	sum := measure.Sum(side.SessionRuns, func(n int) int { return n })
-	return result.Either(sum == runs, side.SessionRuns, side.SessionUnprofiled)
+	return measure.Either(sum == runs, side.SessionRuns, side.SessionUnprofiled)
 }
 
 func (s *reportSheet) launches(subject measure.Subject) []picture {
@@ -187,7 +187,7 @@ func (s *reportSheet) changes(all []story.Group) {
 			}
 		}
 	}
-	size := func(c change) float64 { return result.Either(c.adds.Known(), math.Abs(float64(c.adds)), -1) }
+	size := func(c change) float64 { return measure.Either(c.adds.Known(), math.Abs(float64(c.adds)), -1) }
 	measure.Sort(list, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.Class/story.Same, b.Class/story.Same), cmp.Compare(size(b), size(a)))
 	})
@@ -254,8 +254,8 @@ func (s *reportSheet) change(c change, forest plot.Forest, named map[measure.Sub
 		row.ID = s.links[subject]
 	}
 	named[subject] = true
-	colour := result.Either(outcome == "same", "", outcome)
-	dot := result.Either(outcome == "same" || outcome == "new", "calm", outcome)
+	colour := measure.Either(outcome == "same", "", outcome)
+	dot := measure.Either(outcome == "same" || outcome == "new", "calm", outcome)
 	row.Cells = []story.Cell{name, {Text: c.Values, Note: about},
 		{Text: c.Change, Class: colour, Sort: story.Brief(f.Change)},
 		{Text: c.Interval, SVG: forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))},

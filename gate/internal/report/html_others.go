@@ -40,8 +40,8 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	t := story.TrendTable(h, 40, maxTrends)
 	about := "Each dot is a session, the oldest to the left, on a scale of its own; a dashed line is where the " +
 		"level changed" +
-		result.Either(len(line.Others) > 0, ", a dotted one where something else changed than the code", "") +
-		result.Either(len(line.Hosts) > 0, ", a tick at the foot where the host changed", "") +
+		measure.Either(len(line.Others) > 0, ", a dotted one where something else changed than the code", "") +
+		measure.Either(len(line.Hosts) > 0, ", a tick at the foot where the host changed", "") +
 		story.Wrapped(", the bright line ", story.AnchorOf(h), ", the anchor")
 	for i := range t.Rows {
 		x := h.Trends[i]

@@ -12,6 +12,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -119,7 +120,7 @@ func (f figure) node() g.Node {
 
 func (s sourceLink) node() g.Node {
 	link := h.A(href(s.Link), h.Rel("noreferrer"), g.Text(s.Text))
-	return g.Group{g.Text(" · "), result.Either(s.Link == "", h.Span(g.Text(s.Text)), link)}
+	return g.Group{g.Text(" · "), measure.Either(s.Link == "", h.Span(g.Text(s.Text)), link)}
 }
 
 func (p part) node() g.Node {
@@ -177,7 +178,7 @@ func table(t *story.Table) g.Node {
 		}
 		return h.Tr(cells)
 	}
-	caption := result.Either(t.About != "", h.Caption(g.Text(t.About)), h.Caption(h.Class("sr"), g.Text(t.Title)))
+	caption := measure.Either(t.About != "", h.Caption(g.Text(t.About)), h.Caption(h.Class("sr"), g.Text(t.Title)))
 	return g.Group{h.Table(class("cards", t.Class), caption, h.THead(h.Tr(g.Map(at, head))),
 		h.TBody(each(t.Rows, row))), paragraph("in", t.More)}
 }
@@ -204,7 +205,7 @@ func cell(c story.Column, x story.Cell, first bool) g.Node {
 
 // side is the CSS class of a column of pictures or numbers.
 func side(c story.Column) string {
-	return result.Either(c.Pic, "pic", result.Either(c.Right, "n", ""))
+	return measure.Either(c.Pic, "pic", measure.Either(c.Right, "n", ""))
 }
 
 func (f finding) node() g.Node {
@@ -229,7 +230,7 @@ func replaced(parts []story.Row) g.Node {
 	t := &story.Table{About: "What took the place of what, per step",
 		Columns: []story.Column{{Title: "Kernel"}, {Title: "Time", Right: true}, {Title: "State"}}}
 	for _, p := range parts {
-		state := result.Either(p.Gone(), story.Cell{Text: "gone", Class: "better"},
+		state := measure.Either(p.Gone(), story.Cell{Text: "gone", Class: "better"},
 			story.Cell{Text: "new", Class: "worse"})
 		t.Rows = append(t.Rows, story.TableRow{Cells: []story.Cell{{Text: p.Subject}, {Text: p.Time()}, state}})
 	}

@@ -44,16 +44,16 @@ func (s *reportSheet) steps() {
 		}
 		for _, p := range r.Parts { // they got slower
 			titles[p.F.Subject()] = p.Subject
-			classes[p.F.Subject()] = result.Either(p.F.Outcome == result.Gone, "gone", "worse")
+			classes[p.F.Subject()] = measure.Either(p.F.Outcome == result.Gone, "gone", "worse")
 		}
 	}
 	pictures, drawn := []picture(nil), map[string]bool{} // classes of spans
 	for _, x := range sides {
 		step := x.Step
 		about := story.Wrapped("", story.Clean(step.Rank), ", ") + fmt.Sprintf("run %d, ", step.Run) +
-			result.Either(step.Step > 0 && step.Steps > 0, fmt.Sprintf("step %d of %d, ", step.Step, step.Steps), "") +
+			measure.Either(step.Step > 0 && step.Steps > 0, fmt.Sprintf("step %d of %d, ", step.Step, step.Steps), "") +
 			ns(step.Length) +
-			result.Either(step.Left > 0, "; its "+measure.Count(step.Left, "shortest operation")+" are left out", "")
+			measure.Either(step.Left > 0, "; its "+measure.Count(step.Left, "shortest operation")+" are left out", "")
 		lanes := s.lanes(x.Drawing, classes, titles)
 		for _, l := range lanes {
 			for _, span := range l.Spans {
@@ -64,7 +64,7 @@ func (s *reportSheet) steps() {
 			SVG: plot.Step("One step of the "+x.name, about, lanes, length, tick(story.NS))})
 	}
 	said := "The step nearest the median of its side, by the GPU's clock" +
-		result.Either(len(pictures) > 1, "; both on one time scale", "")
+		measure.Either(len(pictures) > 1, "; both on one time scale", "")
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
 		About: said + ". Slower kernels and replacements are marked.",
 		Legend: slices.DeleteFunc([]meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},
@@ -126,7 +126,7 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 			name = story.Elide(story.Owner(class, at, true), story.MaxName)
 			label = story.Elide(story.Owner(class, at, false), story.MaxName)
 		}
-		class := cmp.Or(result.Either(x.Level() < 2, classes[subject], ""), kinds[x.Level()].class)
+		class := cmp.Or(measure.Either(x.Level() < 2, classes[subject], ""), kinds[x.Level()].class)
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans,
 			plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
 				Link: s.links[subject],

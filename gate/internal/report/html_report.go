@@ -96,7 +96,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 // origin is the commit and the day of a side behind its name, "" where both are unknown.
 func origin(o story.Options, name string, x result.Side) sourceLink {
 	at := x.Environment.Start
-	text := story.Join(" of ", story.CommitID(x.Commit, 18), result.Either(at.IsZero(), "", story.Day(at)))
+	text := story.Join(" of ", story.CommitID(x.Commit, 18), measure.Either(at.IsZero(), "", story.Day(at)))
 	return sourceLink{story.Wrapped(name, text, ""), o.Source.Commit(x.Commit)}
 }
 
@@ -153,7 +153,7 @@ func slug(name string) string {
 	})
 	id := strings.Join(words, "-")
 	id = id[:min(len(id), 80)]
-	return result.Either(names[id], "k-", "") + id
+	return measure.Either(names[id], "k-", "") + id
 }
 
 // figures adds the numbers of the whole program, and the counts of outcomes.
@@ -234,7 +234,7 @@ func (s *reportSheet) falls() {
 		Columns: []story.Column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true},
 			{Title: "Interval", Class: "in"}}}
 	for i, x := range s.Fall.Rows {
-		colour := result.Either(x.Change < 0, "better", "worse")
+		colour := measure.Either(x.Change < 0, "better", "worse")
 		p.Table.Rows = append(p.Table.Rows, story.TableRow{Cells: []story.Cell{
 			{Text: x.What, Link: story.Wrapped("#", s.links[x.Subject], "")}, {SVG: plot.Fall(parts, i)},
 			{Text: x.Text, Class: colour}, {Text: x.Interval()}}})

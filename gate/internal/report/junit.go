@@ -64,7 +64,7 @@ func junit(v *story.Story) (string, error) {
 
 // toldResult is the verdict with its causes.
 func toldResult(v *story.Story) *junitResult {
-	message, why := result.Either(v.Judged(), story.Flat(v.Headline()), v.Reason), []string(nil)
+	message, why := measure.Either(v.Judged(), story.Flat(v.Headline()), v.Reason), []string(nil)
 	for _, c := range v.Causes {
 		if c.Class == story.Failing {
 			why = append(why, c.Why...)
@@ -134,6 +134,6 @@ func newSuite(v *story.Story) junitSuite {
 // id is a unique name of a finding's subject, the same in every run, as in the baseline's rows.
 func id(f result.Finding) string {
 	s := f.Subject()
-	scope := result.Either(s.Scope != measure.ScopeWorkload, story.Clean(string(s.Scope))+" ", "")
+	scope := measure.Either(s.Scope != measure.ScopeWorkload, story.Clean(string(s.Scope))+" ", "")
 	return story.Elide(scope+story.Trimmed(s.ID()), 150)
 }

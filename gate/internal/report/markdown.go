@@ -72,7 +72,7 @@ func blockMarkdown(block story.Block, heading string, room int) string {
 		}), "")
 	case story.Commands:
 		return measure.Sum(b.List, func(c story.Fact) string {
-			return "\n" + c.Label + result.Either(b.Inline, "", ":") + "\n\n" + pre(c.Text) + "\n"
+			return "\n" + c.Label + measure.Either(b.Inline, "", ":") + "\n\n" + pre(c.Text) + "\n"
 		})
 	case *story.Table:
 		return tableMarkdown(b, room)
@@ -105,7 +105,7 @@ func topMarkdown(b story.Top, heading string) string {
 	sides := cmp.Or(b.Sides, b.Behind)
 	text := heading + "\n\n**" + prose(b.Lead) + "**" + story.Wrapped(" ", prose(story.Flat(b.Rest)), "") +
 		story.Wrapped(" · ", prose(story.Flat(sides)), "") + "\n" +
-		result.Either(len(b.Each) > 0, "\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n", "")
+		measure.Either(len(b.Each) > 0, "\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n", "")
 	for _, w := range b.Each {
 		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(w.Workload.Text), w.Icon.Text, strings.ToLower(w.Word.Text),
 			prose(w.Effect.Text))
@@ -224,7 +224,7 @@ func tableMarkdown(t *story.Table, room int) string {
 	head, rule := "|", "|"
 	for _, i := range at {
 		head += " " + cmp.Or(t.Columns[i].Title, "name") + " |"
-		rule += result.Either(t.Columns[i].Right, " ---: |", " --- |")
+		rule += measure.Either(t.Columns[i].Right, " ---: |", " --- |")
 	}
 	b.WriteString("\n" + head + "\n" + rule + "\n")
 	const note = 100 // bytes of the note on rows that are cut

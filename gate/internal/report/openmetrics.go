@@ -43,7 +43,7 @@ func openMetrics(v *story.Story) (string, error) {
 
 func measured(v *story.Story, families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
-		name += result.Either(unit != "" && !strings.HasSuffix(name, "_"+unit), "_"+unit, "")
+		name += measure.Either(unit != "" && !strings.HasSuffix(name, "_"+unit), "_"+unit, "")
 		if families[name].samples == nil {
 			families[name] = family{unit, help, make(map[string]string)}
 		}
@@ -54,7 +54,7 @@ func measured(v *story.Story, families map[string]family) {
 	}
 	counts := v.Counts
 	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.",
-		result.Either(v.Gate.Code == 0, "1", "0"))
+		measure.Either(v.Gate.Code == 0, "1", "0"))
 	add("nsgate_slower", "", "Causes that fail the gate.", strconv.Itoa(counts.Slower))
 	add("nsgate_faster", "", "Causes of a faster program.", strconv.Itoa(counts.Faster))
 	add("nsgate_undecided", "", "Causes that are undecided and could fail the gate.", strconv.Itoa(counts.Undecided))
@@ -63,7 +63,7 @@ func measured(v *story.Story, families map[string]family) {
 		if !f.Head.Known() || f.SumsListed() {
 			continue
 		}
-		scale, unit := result.Either(f.Unit == story.NS, 1e9, 1.0), unitWord(f.Unit)
+		scale, unit := measure.Either(f.Unit == story.NS, 1e9, 1.0), unitWord(f.Unit)
 		var set []string
 		s := f.Subject()
 		switch {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -171,7 +170,7 @@ func List(w io.Writer, title string, titles []string, rows [][]string, o story.O
 	const spare = "kernels" // a column that may be left out
 	for i, title := range titles {
 		t.Columns = append(t.Columns, story.Column{Title: title, Optional: i > 0,
-			Least: result.Either(i == len(titles)-1, 24, 0), Rank: result.Either(title == spare, 1, 0)})
+			Least: measure.Either(i == len(titles)-1, 24, 0), Rank: measure.Either(title == spare, 1, 0)})
 	}
 	for _, row := range rows {
 		t.Add(measure.Map(row, story.Clean)...)

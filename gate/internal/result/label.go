@@ -36,7 +36,7 @@ func labels(subjects []measure.Subject, names ...string) (out map[measure.Subjec
 
 // tells is the part of a kernel's geometry that distinguishes it from others of its name: " · grid 4096".
 func tells(apart bool, what string, size measure.Dim3) string {
-	return Either(apart, " · "+what+" "+strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1"), "")
+	return measure.Either(apart, " · "+what+" "+strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1"), "")
 }
 
 // Label names the kernels of a decision so that no two look alike.
@@ -80,7 +80,7 @@ func (d *Report) Label() {
 // replacement is one story of kernels that took the place of others: "layer_norm → 3 kernels".
 func replacement(f *Finding, byName map[string]string) string {
 	n, others := len(f.HeadNames), len(f.BaseNames)-1
-	gone := byName[f.BaseNames[0]] + Either(others > 0, fmt.Sprintf(" and %d more", others), "")
+	gone := byName[f.BaseNames[0]] + measure.Either(others > 0, fmt.Sprintf(" and %d more", others), "")
 	here := cmp.Or(f.Label, f.Kernel)
 	switch {
 	case n > 1:
@@ -118,7 +118,7 @@ func (f *Finding) exchanged() int {
 
 // differing is a label, "" where it says no more than the short name.
 func differing(label, short string) string {
-	return Either(label == short, "", label)
+	return measure.Either(label == short, "", label)
 }
 
 // Title is the name that tells what the finding is about apart from everything else in its report.
@@ -126,7 +126,7 @@ func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
 
 // Subject is the kernel; of a copy none.
 func (o *WaterfallOwner) Subject() measure.Subject {
-	return Either(o.Grid+o.Block == "", measure.Subject{}, o.Named.Subject())
+	return measure.Either(o.Grid+o.Block == "", measure.Subject{}, o.Named.Subject())
 }
 
 // Named is a kernel, or another named subject, in a list without two equal labels.

@@ -33,7 +33,7 @@ func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 
 // Or is the number, or the other one where it is not known.
 func (n Number) Or(other Number) Number {
-	return Either(n.Known(), n, other)
+	return measure.Either(n.Known(), n, other)
 }
 
 // Raise sets the number to a larger one, or to any where it is not known.
@@ -44,7 +44,7 @@ func (n *Number) Raise(to Number) {
 }
 
 // Given is a text, "" where the number is not known.
-func (n Number) Given(text string) string { return Either(n.Known(), text, "") }
+func (n Number) Given(text string) string { return measure.Either(n.Known(), text, "") }
 
 // Unknown is a number that is not known.
 var Unknown = Number(math.NaN())

@@ -133,15 +133,7 @@ func Title(metric string) string { return measure.Metric{Name: metric}.Title() }
 
 // Few is a list that ends after three names.
 func Few(names []string) string {
-	return strings.Join(names[:min(len(names), 3)], ", ") + Either(len(names) > 3, ", others", "")
-}
-
-// Either is one of two values: the first where a condition holds.
-func Either[T any](holds bool, yes, no T) T {
-	if holds {
-		return yes
-	}
-	return no
+	return strings.Join(names[:min(len(names), 3)], ", ") + measure.Either(len(names) > 3, ", others", "")
 }
 
 // Given is the parts together, "" where the value is empty: Given(where, " in ", where).

@@ -12,7 +12,7 @@ import (
 
 // Each lists the reports that hold findings: those of the workloads, or the report itself.
 func (r *Report) Each() []*Report {
-	return Either(len(r.Workloads) > 0, r.Workloads, []*Report{r})
+	return measure.Either(len(r.Workloads) > 0, r.Workloads, []*Report{r})
 }
 
 // OverDrift reports whether something drifted further than a rule allows: to accept it takes a new anchor.
@@ -82,7 +82,7 @@ func (r *Report) Note(remarks ...Remark) { r.Append(Addition{Remarks: remarks}) 
 func (r *Report) Disarm(harmless func(string) bool, anew string) {
 	for _, x := range append(slices.Clip(r.Workloads), r) {
 		x.Reproduce, x.Accept = "", ""
-		x.Calls = x.Calls.Shown(func(call string) string { return Either(harmless(call), call, "") })
+		x.Calls = x.Calls.Shown(func(call string) string { return measure.Either(harmless(call), call, "") })
 		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(step string) bool {
 			return strings.HasPrefix(step, anew) || !harmless(step)
 		})

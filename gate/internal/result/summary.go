@@ -163,7 +163,7 @@ func (s *Spent) String() string {
 	profiler := "; profiler " + Seconds(s.Total-s.InRuns)
 	starts := "; the starts of " + measure.Count(s.Starts, "run") + " overlapped and are not judged"
 	profiled := s.Export != 0
-	return text + Either(profiled, profiler, "") + ")" + Either(s.Starts > 0, starts, "")
+	return text + measure.Either(profiled, profiler, "") + ")" + measure.Either(s.Starts > 0, starts, "")
 }
 
 // Detail adds the parts of a run and of the profiler's time.
@@ -174,7 +174,7 @@ func (s *Spent) Detail() string {
 	}
 	return fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, Seconds(s.Start),
 		Seconds(s.Report), Seconds(s.Export), Seconds(s.Read)) +
-		Either(len(run) > 0, "; a run: "+strings.Join(run, ", "), "")
+		measure.Either(len(run) > 0, "; a run: "+strings.Join(run, ", "), "")
 }
 
 // Seconds prints a time with two digits.

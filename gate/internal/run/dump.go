@@ -13,11 +13,11 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/read/nsysjax"
 	"github.com/nsgate/nsgate/gate/internal/read/torch"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
@@ -48,7 +48,7 @@ func dumpIn(dir string, base bool) string {
 
 // NamesAlone is what a session lacks without its dump, for a warning.
 func (d Dump) NamesAlone(why error) error {
-	compiler := result.Either(d.XLA, "XLA", "torch.compile")
+	compiler := measure.Either(d.XLA, "XLA", "torch.compile")
 	return errors.New("kernels of " + compiler + " are known by their names alone: " + why.Error())
 }
 
@@ -201,7 +201,7 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		if err != nil {
 			return err
 		}
-		read := result.Either(strings.HasSuffix(name, logSuffix), torch.Compiled, nsysjax.Operations)
+		read := measure.Either(strings.HasSuffix(name, logSuffix), torch.Compiled, nsysjax.Operations)
 		found, err := read(f, own)
 		f.Close()
 		if err != nil {

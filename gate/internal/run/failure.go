@@ -209,8 +209,5 @@ var errUnsupported = errors.New("workloads can be measured on Linux only; record
 
 // causeOr returns the cause of the end of ctx, or else err.
 func causeOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return measure.Either(ctx.Err() != nil, context.Cause(ctx), err)
 }

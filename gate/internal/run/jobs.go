@@ -72,7 +72,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
 		Ranks: p.Ranks, Step: p.Step, Warmup: p.Warmup}
 	if err := order.Write(dir, name); err != nil {
-		err = result.Either(proc.Room(dir) < leastRoom, gatherFull("before the first run"),
+		err = measure.Either(proc.Room(dir) < leastRoom, gatherFull("before the first run"),
 			fmt.Errorf("the gather directory %s: %w", p.Gather, err))
 		return Run{}, err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/device"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
@@ -230,7 +229,7 @@ func (p Plan) schedule() []slot {
 // Order names the build of each run, in order: "base" or "head", and "unprofiled" behind it.
 func (p Plan) Order() []string {
 	return measure.Map(p.schedule(), func(t slot) string {
-		name := result.Either(t.Base, "base", "head")
+		name := measure.Either(t.Base, "base", "head")
 		if t.Unprofiled {
 			name += " unprofiled"
 		}

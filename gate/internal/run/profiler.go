@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // How long a profiler may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
@@ -250,7 +250,7 @@ func report(lines []line, j *journal, runs int, usual, elapsed time.Duration, no
 		}
 		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled, Expected: usual * time.Duration(runs)}
 		if l.Done {
-			e.Stage = result.Either(l.Run.failed(), RunFailed, RunFinished)
+			e.Stage = measure.Either(l.Run.failed(), RunFailed, RunFinished)
 		}
 		if n := len(j.runs); n > 0 {
 			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
 	"github.com/nsgate/nsgate/gate/internal/run/device"
@@ -80,10 +81,7 @@ func (r Run) end() time.Time {
 	if r.Held != nil {
 		return r.Start.Add(r.Duration - r.Held.Spent)
 	}
-	if r.served() {
-		return r.Server.Ready.Add(r.Duration)
-	}
-	return r.Start.Add(r.Duration)
+	return measure.Either(r.served(), r.Server.Ready.Add(r.Duration), r.Start.Add(r.Duration))
 }
 
 // misread is the first output, counted from 0, that was not printed once and as a number; -1 for none.
@@ -271,8 +269,5 @@ func outputValue(text string) float64 {
 	if n, form := cells.Parse(text); form == cells.Thousands {
 		v, err = n.Float(1), nil
 	}
-	if err != nil || v < 0 || math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
+	return measure.Either(err != nil || v < 0 || math.IsInf(v, 0), math.NaN(), v)
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/run/host"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -155,7 +154,7 @@ func runner(file string, unprofiled bool) int {
 		}
 	default:
 	}
-	return result.Either(!all || ctx.Err() != nil, 1, 0)
+	return measure.Either(!all || ctx.Err() != nil, 1, 0)
 }
 
 func readSpec(file string) (s spec, err error) {
@@ -250,7 +249,7 @@ type started struct {
 
 // start starts the head or the base; the run has an error where that fails.
 func (s spec) start(t slot) *started {
-	p := result.Either(t.Base, s.Base, s.Head)
+	p := measure.Either(t.Base, s.Base, s.Head)
 	before := stateOf(p.Root)
 	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
 	x.printed = &printed{to: &x.out, said: s.said}

@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Server says when a server is ready for its client, the command of the workload, and how it ends.
@@ -203,7 +202,7 @@ func (x *server) end(clientFailed bool, grace time.Duration) (killed bool) {
 	if x.done == nil {
 		return false
 	}
-	settle := result.Either(clientFailed, leftGrace, endNotice)
+	settle := measure.Either(clientFailed, leftGrace, endNotice)
 	if proc.Ended(x.done, settle) {
 		if clientFailed || !x.cmd.ProcessState.Success() {
 			x.fail(died, x.status())
@@ -273,7 +272,7 @@ func (p Plan) serverError(s *Served, where string) error {
 			"see what it prints, correct ready, or allow more time in [workload.server]",
 			"the server was not ready within %s %s: %s", s.Detail, where, measure.Quote(p.Server.Ready))
 	}
-	before := result.Either(s.Ready.IsZero(), "before it was ready", "while its client ran")
+	before := measure.Either(s.Ready.IsZero(), "before it was ready", "while its client ran")
 	return model.Refuse(model.WorkloadFailed, "start the server by itself and see what it prints",
 		"the server %s %s %s", s.Detail, before, where)
 }

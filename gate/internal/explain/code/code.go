@@ -77,7 +77,7 @@ func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *r
 	if head == nil {
 		return nil, nil
 	}
-	c = &result.Code{Comparison: *devicecode.Compare(result.Either(base == nil, head, base), head)}
+	c = &result.Code{Comparison: *devicecode.Compare(measure.Either(base == nil, head, base), head)}
 	was := map[devicecode.Kernel]*devicecode.Kernel{}
 	for i, x := range c.Changed {
 		was[x.Head] = &c.Changed[i].Base
@@ -87,13 +87,13 @@ func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *r
 	}
 	for _, k := range slices.SortedFunc(slices.Values(head), devicecode.Kernel.Compare) {
 		before, differs := was[k]
-		c.Limited = append(c.Limited, limitedCode(result.Either(differs, before, &k), k, policy)...)
+		c.Limited = append(c.Limited, limitedCode(measure.Either(differs, before, &k), k, policy)...)
 	}
 	if i := failing(c); i >= 0 {
-		c.Limited[i].Base = result.Either(base == nil, result.Unknown, c.Limited[i].Base)
+		c.Limited[i].Base = measure.Either(base == nil, result.Unknown, c.Limited[i].Base)
 		failed = new(limitOf(c.Limited[i]))
 	}
-	return result.Either(base == nil, nil, c), failed
+	return measure.Either(base == nil, nil, c), failed
 }
 
 // failing is the index of the limit that fails the gate, -1 for none.
@@ -229,7 +229,7 @@ func Explain(d *result.Report, baseline []model.Session) (facts map[int]result.R
 func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
 	base, head := smClock(baseline), smClock(heads)
 	because := base > 0 && head > 0 && math.Abs(float64(head)/float64(base)-1) >= 0.01 && (head < base) == (change > 0)
-	return result.Either(because, reason.SameCode{BaseClock: base, HeadClock: head}, reason.SameCode{})
+	return measure.Either(because, reason.SameCode{BaseClock: base, HeadClock: head}, reason.SameCode{})
 }
 
 // smClock is the SM clock in MHz of the newest session that sampled it, 0 where none did.
@@ -252,7 +252,7 @@ func codeDifference(c devicecode.Change, launched map[string]launch, facts ...re
 			return x.Key == result.KeyAttribute && x.Args["metric"] == m.metric.Name
 		}) {
 			out = append(out, fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head)+
-				result.Either(m.metric.Unit == measure.CopyBytes.Unit, " B", ""))
+				measure.Either(m.metric.Unit == measure.CopyBytes.Unit, " B", ""))
 		}
 	}
 	if l, ok := launched[spelled(c.Head.Name)]; ok {

@@ -103,10 +103,7 @@ func (t *Tree) open(name string) *file {
 // own is the name of a file of a line table in the repository, "" for a file of another. A file that was built in
 // another directory is a changed one of its name that has the size of the build.
 func (t *Tree) own(l devicecode.Line) string {
-	name := l.File
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(t.Dir, name)
-	}
+	name := measure.Either(filepath.IsAbs(l.File), l.File, filepath.Join(t.Dir, l.File))
 	if in := git.Within(t.Root, name); in != "" && t.open(in) != nil {
 		return in
 	}
@@ -269,7 +266,7 @@ func NoLines(because string) result.Remark { return result.Say(reason.NoLines{Be
 
 // overlaps reports whether changed lines lie in a function. Lines that were removed behind its last lie outside.
 func overlaps(h git.Hunk, f locate.Function) bool {
-	return result.Either(h.Removed, f.First <= h.First && h.First < f.Last, h.First <= f.Last && f.First <= h.Last)
+	return measure.Either(h.Removed, f.First <= h.First && h.First < f.Last, h.First <= f.Last && f.First <= h.Last)
 }
 
 // texts are changed lines by file and function, those in functions first: "app.cu:41–47, 50, in saxpy".
@@ -283,12 +280,12 @@ func texts(spans []span) (out []string) {
 		var numbers []string
 		for ; i < len(spans) && spans[i].File == first.File && spans[i].function == first.function; i++ {
 			s := spans[i]
-			to := result.Either(s.Last > s.First, fmt.Sprintf("–%d", s.Last), "")
+			to := measure.Either(s.Last > s.First, fmt.Sprintf("–%d", s.Last), "")
 			numbers = append(numbers,
-				fmt.Sprint(s.First)+result.Either(s.Removed, " (lines removed behind it)", to))
+				fmt.Sprint(s.First)+measure.Either(s.Removed, " (lines removed behind it)", to))
 		}
 		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+
-			result.Either(first.function != "", "in "+first.function, "outside of functions"))
+			measure.Either(first.function != "", "in "+first.function, "outside of functions"))
 	}
 	return few(out)
 }

@@ -108,7 +108,7 @@ func (l *limits) unlimitedKernels(inSteps float64) (out []result.UnjudgedPart) {
 	shares := map[string]float64{}
 	for _, s := range recorded.Kernels(l.head.Subjects()) {
 		group, known := l.kernels[s]
-		group = result.Either(known, group, groupIgnored)
+		group = measure.Either(known, group, groupIgnored)
 		if group != "" && !l.names[s.Name] && !(group == groupNew && total) {
 			shares[group] += l.head.Share(s) * inSteps
 		}

@@ -69,7 +69,7 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 		ns   float64
 	}{
 		{"start and imports", startup - initialising}, {measure.InitTime.Title(), initialising},
-		{"before the steps", result.Either(startup > 0, 0, before)},
+		{"before the steps", measure.Either(startup > 0, 0, before)},
 		{"warm-up", section(measure.Warmup)}, {result.Steps, section(measure.Steps)},
 		{"between steps", section(measure.Between)},
 		{"after the steps", section(measure.After)}, {"teardown", workload(measure.TeardownTime)},
@@ -91,7 +91,7 @@ func overview(d *decide.Decision, x *result.Report) {
 	if d.Verdict != result.NoVerdict {
 		return
 	}
-	base := result.Either(d.Stage < decide.Compared, d.Baseline, d.Base)
+	base := measure.Either(d.Stage < decide.Compared, d.Baseline, d.Base)
 	_, total := recorded.Times(d.Head)
 	if _, own := recorded.Times(base); own == measure.ReplayTime { // sides of two profilers
 		total = own

@@ -67,7 +67,7 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		return nil, facts
 	}
 	x := is[0]
-	x.Path += result.Either(len(is) > 1, ", among others", "")
+	x.Path += measure.Either(len(is) > 1, ", among others", "")
 	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
 		Share: 1}, facts
 }

@@ -153,7 +153,7 @@ func isCopy(c result.SummaryCopy) bool { return c.Kind != model.Memset.String() 
 
 func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark) {
 	for _, c := range x.Copies {
-		share := result.Either(x.Recorded.Step != "" && x.Period > 0, c.Time/x.Devices/x.Period, c.Share)
+		share := measure.Either(x.Recorded.Step != "" && x.Period > 0, c.Time/x.Devices/x.Period, c.Share)
 		if isCopy(c) && share > copiesFrom*line {
 			out = append(out, result.Say(CopyBottleneck{c.Kind, share, x.Recorded.Step, c.Rate}))
 		}

@@ -23,7 +23,7 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 	number := func(x measure.Subject) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(x.Name, rankPrefix))
 		other := err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix)
-		return result.Either(other, -1, n)
+		return measure.Either(other, -1, n)
 	}
 	out := slices.DeleteFunc(slices.Clone(s.Subjects()), func(x measure.Subject) bool { return number(x) < 0 })
 	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
@@ -76,7 +76,7 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *resu
 		if base != nil {
 			compareRank(r.Straggler, base, limit)
 		}
-		per := result.Either(head.Sessions[len(head.Sessions)-1].Step != "", "step", "run")
+		per := measure.Either(head.Sessions[len(head.Sessions)-1].Step != "", "step", "run")
 		r.Remarks = remarksOn(r.Straggler, names, per)
 	}
 	return r
@@ -149,7 +149,7 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 	}
 	pooled := stats.Pool(variances...)
 	pooled.DF *= 1 - 1/float64(len(names)) // ranks are compared with their own mean
-	v := result.Either(prior.DF == 0, stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF},
+	v := measure.Either(prior.DF == 0, stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF},
 		stats.Moderate(pooled, prior))
 	v.S2 /= float64(jobs)
 	low := most - stats.Margin(v, 1-2*alpha/float64(len(names)))
@@ -166,7 +166,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 &&
 		len(names) > 1 {
 		x.BaseWaited = result.Number(base.Typical(names[i], measure.CausedWait.Name))
-		takes := result.Either(x.Late, outside, computes)
+		takes := measure.Either(x.Late, outside, computes)
 		if of := behind(base, names, takes)[i]; len(of) > 0 {
 			x.Base = result.Number(math.Expm1(stats.Mean(of)))
 			x.Too = float64(x.Base) > limit
@@ -260,7 +260,7 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In,
 			Per: per}
 		if len(ranks) == 2 {
-			wait.Other = result.Either(ranks[0].Name == x.Rank, ranks[1].Name, ranks[0].Name)
+			wait.Other = measure.Either(ranks[0].Name == x.Rank, ranks[1].Name, ranks[0].Name)
 		}
 		out = append(out, result.Say(wait))
 	}

@@ -9,7 +9,7 @@ type UnlikeSessions struct{ Shown, Sessions int }
 
 func (r UnlikeSessions) String() string {
 	return result.Number(r.Shown).Text() + " of " + measure.Count(r.Sessions, "session") +
-		result.Either(r.Shown == 1, " is", " are") +
+		measure.Either(r.Shown == 1, " is", " are") +
 		" shown: the others have another GPU, profiler or step than the newest"
 }
 
@@ -27,8 +27,8 @@ type Skipped struct {
 }
 
 func (r Skipped) String() string {
-	return result.Number(r.Least).Text() + result.Either(r.Least != r.Most, " to "+result.Number(r.Most).Text(), "") +
-		" of " + result.Number(r.Of).Text() + result.Either(r.Step != "", " steps", " launches") + " in every run"
+	return result.Number(r.Least).Text() + measure.Either(r.Least != r.Most, " to "+result.Number(r.Most).Text(), "") +
+		" of " + result.Number(r.Of).Text() + measure.Either(r.Step != "", " steps", " launches") + " in every run"
 }
 
 type Profiled struct{ Launches int }
@@ -61,16 +61,16 @@ func (r Straggler) String() string {
 	s := r.Rank + " is " + r.Slower.Percent() + " slower than the others" + result.Given(r.Range, " in ", r.Range)
 	if r.Kernels > 0 {
 		launches := " " + r.Others.Text() + " → " + r.Launches.Text() + " launches,"
-		s += " (" + r.Kernel + result.Either(r.Launches != r.Others, launches, "") + " " + r.More.In(r.Unit) +
+		s += " (" + r.Kernel + measure.Either(r.Launches != r.Others, launches, "") + " " + r.More.In(r.Unit) +
 			" more in this rank" +
-			result.Either(r.Kernels > 1, ", and "+measure.Count(r.Kernels, "kernel")+" in all", "") + ")"
+			measure.Either(r.Kernels > 1, ", and "+measure.Count(r.Kernels, "kernel")+" in all", "") + ")"
 	}
 	return s + inBaseline(r.Base, r.Too)
 }
 
 // inBaseline says how much slower a rank was in the baseline, too beyond the limit.
 func inBaseline(base result.Number, too bool) string {
-	return result.Either(too, "; the baseline had it too, "+base.Change(),
+	return measure.Either(too, "; the baseline had it too, "+base.Change(),
 		base.Given("; in the baseline "+base.Change()))
 }
 
@@ -86,7 +86,7 @@ type LateRank struct {
 func (r LateRank) String() string {
 	s := r.Rank + " computes no longer than the others, and takes " + r.Slower.Percent() +
 		" longer between collectives: " + r.More.In(r.Unit) + " a " + r.Per
-	no := result.Either(r.Copies > 0, r.Copies.In(r.Unit), "no")
+	no := measure.Either(r.Copies > 0, r.Copies.In(r.Unit), "no")
 	return s + r.Copies.Given("; its copies take "+no+" longer") + inBaseline(r.Base, r.Too)
 }
 
@@ -99,7 +99,8 @@ type StragglerWait struct {
 }
 
 func (r StragglerWait) String() string {
-	return result.Either(r.Other != "", r.Other+" waits", "the others wait") + " " + r.Wait.In(r.Unit) + " a " + r.Per +
+	waits := measure.Either(r.Other != "", r.Other+" waits", "the others wait")
+	return waits + " " + r.Wait.In(r.Unit) + " a " + r.Per +
 		" for it" + result.Given(r.In, " in ", r.In) + r.Base.Given(", in the baseline "+r.Base.In(r.Unit))
 }
 
@@ -128,7 +129,7 @@ type MemoryGrew struct {
 }
 
 func (r MemoryGrew) String() string {
-	return "requested " + result.Either(r.Range != "", "in range "+r.Range, "outside these ranges") +
+	return "requested " + measure.Either(r.Range != "", "in range "+r.Range, "outside these ranges") +
 		" and held until then: " + r.Base.In(r.Unit) + " → " + r.Head.In(r.Unit)
 }
 
@@ -175,7 +176,7 @@ type call struct {
 }
 
 func (r call) String() string {
-	return r.Kind + " is called " + result.Either(r.Calls == 1, "once", r.Calls.Text()+" times") + " a step" +
+	return r.Kind + " is called " + measure.Either(r.Calls == 1, "once", r.Calls.Text()+" times") + " a step" +
 		result.Given(r.Range, ", mostly in ", r.Range)
 }
 
@@ -194,7 +195,7 @@ type CopyBottleneck struct {
 
 func (r CopyBottleneck) String() string {
 	return r.Kind + " takes " + r.Share.Percent() + " of " +
-		result.Either(r.Step != "", "the step", "the GPU's work") + ", at " + r.Rate.In("B/s")
+		measure.Either(r.Step != "", "the step", "the GPU's work") + ", at " + r.Rate.In("B/s")
 }
 
 type ManyCopies struct {
@@ -224,7 +225,7 @@ type PageableCopies struct {
 
 func (r PageableCopies) String() string {
 	kinds := result.Few(r.Kinds)
-	return r.Bytes.In(r.Unit) + result.Either(r.Step != "", " a step", " a run") +
+	return r.Bytes.In(r.Unit) + measure.Either(r.Step != "", " a step", " a run") +
 		" are copied from or to pageable memory" + result.Given(kinds, " (", kinds, ")") +
 		": such copies are staged and block the CPU"
 }

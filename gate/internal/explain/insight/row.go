@@ -52,7 +52,7 @@ func idleSentence(x *result.Summary) string {
 	idle := sumOf(x.Parts, idling, func(p result.SummaryPart) result.Number { return p.Share })
 	text := "The GPU idles for " + measure.Share(float64(idle)) + " of a step (mainly " +
 		result.CauseName(largestPart(x, idling).Class) + "). "
-	return result.Either(idle > 0.5, text, "")
+	return measure.Either(idle > 0.5, text, "")
 }
 
 // largestIncrease is a sentence on the kernel whose longer launches add most to the GPU time. Less than 1 % is the

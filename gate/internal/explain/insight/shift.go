@@ -52,7 +52,7 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 		}
 	}
 	some := max(2, int(math.Ceil(commonPart*float64(kernels))))
-	if len(best) < result.Either(hosts == "same", max(3, kernels), some) {
+	if len(best) < measure.Either(hosts == "same", max(3, kernels), some) {
 		return nil
 	}
 	best = slices.Clone(best)

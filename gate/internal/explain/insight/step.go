@@ -130,7 +130,7 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
 	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
 	if at, was := peak(head), peak(base); at != "" {
-		out = append(out, result.Say(PeakAt{at, result.Either(was == at, "", was)}))
+		out = append(out, result.Say(PeakAt{at, measure.Either(was == at, "", was)}))
 	}
 	type growth struct {
 		name       string

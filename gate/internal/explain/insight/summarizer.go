@@ -131,7 +131,7 @@ func (s *summarizer) of(runs []int) *result.Summary {
 	if len(stepped) == 0 {
 		stepped = marked(runs, s.known)
 	}
-	steps := measure.Map(result.Either(len(stepped) > 0, stepped, runs), func(run int) float64 {
+	steps := measure.Map(measure.Either(len(stepped) > 0, stepped, runs), func(run int) float64 {
 		return math.Log(float64(s.typical([]int{run}, s.workload, measure.StepTime)))
 	})
 	out := &result.Summary{
@@ -214,7 +214,7 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 
 // finish fills in the shares and puts the largest first.
 func finish(x *result.Summary) {
-	part := func(n, of result.Number) result.Number { return result.Either(of > 0, n/of, result.Unknown) }
+	part := func(n, of result.Number) result.Number { return measure.Either(of > 0, n/of, result.Unknown) }
 	x.Period = x.StepTime
 	if len(x.Parts) > 0 {
 		x.Period = measure.Sum(x.Parts, func(p result.SummaryPart) result.Number { return p.Time })

@@ -46,7 +46,7 @@ type Traded struct {
 
 func (r Traded) String() string {
 	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel +
-		result.Either(r.Change > 0, " is within its limit", " is not worse") + " (" + r.Change.Change() +
+		measure.Either(r.Change > 0, " is within its limit", " is not worse") + " (" + r.Change.Change() +
 		", at most " + r.High.Change() + "), so it does not fail the gate"
 }
 
@@ -93,11 +93,11 @@ var modes = map[string]string{"appeared": "a mode appeared: ", "disappeared": "a
 func (r TwoLevels) String() string {
 	s := modes[r.Mode] + "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " +
 		measure.Count(r.All, "run") + " at " + r.Low.In(r.Unit) +
-		result.Either(r.All-r.Some == 1, ", the other ", ", the others ") + r.Above.Change()
+		measure.Either(r.All-r.Some == 1, ", the other ", ", the others ") + r.Above.Change()
 	other := "; of the other side " + result.Number(r.In).Text() + " of " + result.Number(r.Of).Text()
-	s += result.Either(r.New, "; the baseline is not", result.Either(r.Of > 0, other, ""))
+	s += measure.Either(r.New, "; the baseline is not", measure.Either(r.Of > 0, other, ""))
 	return s + result.Given(r.Follows, "; the mode follows ", r.Follows) +
-		result.Either(r.Needed > 0, "; on one host "+measure.Count(r.Needed, "run")+" a side would decide", "")
+		measure.Either(r.Needed > 0, "; on one host "+measure.Count(r.Needed, "run")+" a side would decide", "")
 }
 
 // Outlier is a side with one run far from the others; Change is not known where these are zero.
@@ -108,7 +108,7 @@ type Outlier struct {
 
 func (r Outlier) String() string {
 	return "one run of the " + side(r.Side) + " is " +
-		result.Either(r.Change.Known(), r.Change.Change()+" off the others", "not zero, the others are")
+		measure.Either(r.Change.Known(), r.Change.Change()+" off the others", "not zero, the others are")
 }
 
 type MoreRuns struct{ Runs int }
@@ -141,7 +141,7 @@ type NotReplayed struct {
 }
 
 func (r NotReplayed) String() string {
-	return result.Either(r.Error.Known(), "the replay of the "+side(r.Side)+"'s steps is "+r.Error.Percent()+" wrong",
+	return measure.Either(r.Error.Known(), "the replay of the "+side(r.Side)+"'s steps is "+r.Error.Percent()+" wrong",
 		"the "+side(r.Side)+"'s steps were not replayed") + ", so their dependence on the host is unknown"
 }
 
@@ -153,7 +153,7 @@ type OtherHost struct {
 
 func (r OtherHost) String() string {
 	return hosts(r.Hosts) + ", which differ by about " + r.Spread.Percent() + ": " +
-		result.Either(r.Hosts != "times", "record the baseline on a second host, or ", "") + BesideHead
+		measure.Either(r.Hosts != "times", "record the baseline on a second host, or ", "") + BesideHead
 }
 
 func hosts(known string) string {
@@ -192,7 +192,7 @@ type Attribute struct {
 
 func (r Attribute) String() string {
 	return result.Title(r.Metric) + " " + r.Base.Text() + " → " + r.Head.Text() +
-		result.Either(r.Unit != "per thread", " "+r.Unit, "")
+		measure.Either(r.Unit != "per thread", " "+r.Unit, "")
 }
 
 type Memory struct{ Base, Head string }

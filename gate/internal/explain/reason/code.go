@@ -18,7 +18,7 @@ func (r CodeLimit) String() string {
 	m, _ := measure.MetricByName(r.Metric)
 	return "device code of " + r.Kernel + " (" + r.Arch + "): " + result.Title(r.Metric) + " " +
 		r.Base.Given(r.Base.Text()+" → ") + r.Head.Text() +
-		result.Either(m.Unit == measure.CopyBytes.Unit, " B", "") + ", beyond " + r.Rule
+		measure.Either(m.Unit == measure.CopyBytes.Unit, " B", "") + ", beyond " + r.Rule
 }
 
 // CodeCounts is how many kernels have other device code.
@@ -49,7 +49,7 @@ func (r CodeChanged) String() string {
 		what string
 	}{{r.Changed, "changed"}, {r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
 		if x.n > 0 {
-			n := result.Either(parts == nil, measure.Count(x.n, "kernel"), result.Number(x.n).Text())
+			n := measure.Either(parts == nil, measure.Count(x.n, "kernel"), result.Number(x.n).Text())
 			parts = append(parts, n+" "+x.what)
 		}
 	}
@@ -97,7 +97,7 @@ type ChangedLines struct {
 }
 
 func (r ChangedLines) String() string {
-	return "changed since the baseline" + result.Either(r.Launch, ", where it is called", "") + ": " +
+	return "changed since the baseline" + measure.Either(r.Launch, ", where it is called", "") + ": " +
 		strings.Join(r.Lines, "; ")
 }
 
@@ -115,7 +115,7 @@ func (r NoChangedLines) String() string {
 	switch {
 	case r.Launch:
 		text, other = "no changed line where it is called: ", "input, environment variables and libraries"
-		where = result.Either(r.Outside, "the code outside of functions", "the function") + " in " +
+		where = measure.Either(r.Outside, "the code outside of functions", "the function") + " in " +
 			result.Few(r.Files) + " is that of the baseline"
 	case r.Definition:
 		text, where = "no changed line in its definition: ", result.Few(r.Files)+" has that of the baseline"
@@ -128,7 +128,7 @@ func (r NoChangedLines) String() string {
 		return text + where + ", and no other source file changed: see " + other
 	}
 	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ") +
-		result.Either(r.Command, "; the command differs, too", "")
+		measure.Either(r.Command, "; the command differs, too", "")
 }
 
 // OtherParts are operations that a compiler fuses into the kernel on one side alone. Instead is the kernel of the
@@ -141,9 +141,9 @@ type OtherParts struct {
 func (r OtherParts) String() string {
 	return "the operations fused into it differ" +
 		result.Given(r.Instead, " from those of ", r.Instead, " in the baseline") + ":" +
-		result.Either(len(r.New) > 0, " new "+result.Few(r.New), "") +
-		result.Either(len(r.New) > 0 && len(r.Gone) > 0, ";", "") +
-		result.Either(len(r.Gone) > 0, " gone "+result.Few(r.Gone), "")
+		measure.Either(len(r.New) > 0, " new "+result.Few(r.New), "") +
+		measure.Either(len(r.New) > 0 && len(r.Gone) > 0, ";", "") +
+		measure.Either(len(r.Gone) > 0, " gone "+result.Few(r.Gone), "")
 }
 
 // AddedOperation is an operation with a kernel of this name that the baseline lacks.

@@ -11,7 +11,7 @@ import (
 type Versions struct{ What, Base, Head string }
 
 func (r Versions) String() string {
-	return result.Either(r.What == "CUDA", "", "the ") + r.What + " differs: " + r.Base +
+	return measure.Either(r.What == "CUDA", "", "the ") + r.What + " differs: " + r.Base +
 		" in the baseline, " + r.Head + " in the head"
 }
 
@@ -45,7 +45,7 @@ type LostLaunches struct {
 }
 
 func (r LostLaunches) String() string {
-	launches := r.Launches.Text() + result.Either(r.Launches == 1, " launch", " launches")
+	launches := r.Launches.Text() + measure.Either(r.Launches == 1, " launch", " launches")
 	lost := "the profiler lost the record of " + launches + " of the " + r.Side + ", up to "
 	if r.Rows {
 		lost = "rows of " + launches + " are missing in the tables of the " + r.Side +
@@ -121,8 +121,8 @@ type OutlierValues struct {
 
 func (r OutlierValues) String() string {
 	several := len(r.Runs) > 1
-	return result.Either(several, "runs ", "run ") + strings.Join(r.Runs, ", ") + " of the head" +
-		result.Either(several, " are outliers in ", " is an outlier in ") + result.Few(r.Of) + " (up to " +
+	return measure.Either(several, "runs ", "run ") + strings.Join(r.Runs, ", ") + " of the head" +
+		measure.Either(several, " are outliers in ", " is an outlier in ") + result.Few(r.Of) + " (up to " +
 		r.Change.Change() + "): the comparison limits it to the range of the other runs"
 }
 
@@ -218,7 +218,7 @@ type OnOneSide struct {
 
 func (r OnOneSide) String() string {
 	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has " +
-		result.Either(len(r.Names) == 1, "it", "them") + "; "
+		measure.Either(len(r.Names) == 1, "it", "them") + "; "
 	switch {
 	case r.Without == "base" && r.Outputs:
 		return s + "record the baseline again, or " + BesideHead
@@ -240,7 +240,7 @@ func (r Omitted) String() string {
 	const most = 20
 	left := len(r.Names) - most
 	return "left out, " + r.Why + ": " + strings.Join(r.Names[:min(len(r.Names), most)], ", ") +
-		result.Either(left > 0, ", "+strconv.Itoa(left)+" more", "")
+		measure.Either(left > 0, ", "+strconv.Itoa(left)+" more", "")
 }
 
 // SomeRuns are rows of benchmark files that only some runs of a side have.
@@ -292,7 +292,7 @@ func (r RuleIdle) String() string {
 			r.Kind
 	}
 	return r.Rule + " has nothing to judge: nothing " +
-		result.Either(strings.HasPrefix(r.Rule, "--"), "that it limits", "by that name") + " was measured"
+		measure.Either(strings.HasPrefix(r.Rule, "--"), "that it limits", "by that name") + " was measured"
 }
 
 // RuleOfSteps is rules on kernels and steps where only one side has a step.
@@ -322,8 +322,8 @@ type OnBoard struct{ Kept, All int }
 
 func (r OnBoard) String() string {
 	return result.Number(r.Kept).Text() + " of " + measure.Count(r.All, "baseline session") +
-		result.Either(r.Kept == 1, " was", " were") + " measured on the head's board and " +
-		result.Either(r.Kept == 1, "is", "are") + " compared with it; the others are left out"
+		measure.Either(r.Kept == 1, " was", " were") + " measured on the head's board and " +
+		measure.Either(r.Kept == 1, "is", "are") + " compared with it; the others are left out"
 }
 
 type OtherBoard struct{ Base, Head []string }

@@ -62,7 +62,7 @@ type Better struct {
 }
 
 func (r Better) String() string {
-	return result.Either(r.Time, "faster", "better") + " by more than " + r.Limit.Percent()
+	return measure.Either(r.Time, "faster", "better") + " by more than " + r.Limit.Percent()
 }
 
 type Open struct {
@@ -79,7 +79,7 @@ type Uncertain struct {
 }
 
 func (r Uncertain) String() string {
-	return r.Interval.String() + " is beyond " + r.Bound.String() + result.Either(r.Overlap,
+	return r.Interval.String() + " is beyond " + r.Bound.String() + measure.Either(r.Overlap,
 		", but runs of both sides overlap", ", but not certain among so many comparisons")
 }
 
@@ -102,7 +102,8 @@ type MostRuns struct {
 }
 
 func (r MostRuns) String() string {
-	beyond := result.Either(r.Spared > 0, "all baseline runs but "+result.Number(r.Spared).Text(), "every baseline run")
+	spared := "all baseline runs but " + result.Number(r.Spared).Text()
+	beyond := measure.Either(r.Spared > 0, spared, "every baseline run")
 	return part(r.Some, r.All, "is", "are") + " about " + r.Change.Change() + ", beyond " + r.Bound.String() +
 		" and beyond " + beyond
 }
@@ -110,7 +111,7 @@ func (r MostRuns) String() string {
 type NotJudged struct{ Base, Head int }
 
 func (r NotJudged) String() string {
-	return "not judged: " + result.Either(r.Base == r.Head, "one run a side",
+	return "not judged: " + measure.Either(r.Base == r.Head, "one run a side",
 		measure.Count(r.Base, "run")+" against "+result.Number(r.Head).Text())
 }
 
@@ -165,7 +166,7 @@ func part(some, all int, is, are string) string {
 	if all == 1 {
 		return "the one run " + is
 	}
-	return result.Number(some).Text() + " of " + measure.Count(all, "run") + " " + result.Either(some == 1, is, are)
+	return result.Number(some).Text() + " of " + measure.Count(all, "run") + " " + measure.Either(some == 1, is, are)
 }
 
 // SlowRuns are runs of the head that are slower than those of the baseline, by no common amount; or faster ones, where
@@ -176,12 +177,12 @@ type SlowRuns struct {
 }
 
 func (r SlowRuns) String() string {
-	by := result.Either(r.Faster, "faster", "slower")
+	by := measure.Either(r.Faster, "faster", "slower")
 	if r.Some == 0 {
 		return "no run is " + by + " than every baseline run by more than the limit, as far as delays of the CPU go"
 	}
-	return part(r.Some, r.All, "is", "are") + " " + by + result.Either(r.Some > 1, " by different amounts", "") +
-		", as delays of the CPU" + result.Either(r.Faster, " in the baseline", "") + " make them"
+	return part(r.Some, r.All, "is", "are") + " " + by + measure.Either(r.Some > 1, " by different amounts", "") +
+		", as delays of the CPU" + measure.Either(r.Faster, " in the baseline", "") + " make them"
 }
 
 type WithAll struct {
@@ -279,7 +280,7 @@ func (r Replaces) String() string {
 }
 
 // side is the name of a side in a sentence.
-func side(name string) string { return result.Either(name == "base", "baseline", name) }
+func side(name string) string { return measure.Either(name == "base", "baseline", name) }
 
 // Plain is a reason without arguments.
 type Plain struct{ key, sentence string }

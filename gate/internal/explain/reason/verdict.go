@@ -23,8 +23,8 @@ type Undecided struct {
 }
 
 func (r Undecided) String() string {
-	certain := result.Either(r.Listed, "fails the gate for certain, some are slower", "is slower for certain")
-	return "nothing " + certain + "; undecided" + result.Either(r.Others, " among others", "") + ": " +
+	certain := measure.Either(r.Listed, "fails the gate for certain, some are slower", "is slower for certain")
+	return "nothing " + certain + "; undecided" + measure.Either(r.Others, " among others", "") + ": " +
 		result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
 }
 
@@ -37,7 +37,7 @@ type NoneSlower struct {
 
 func (r NoneSlower) String() string {
 	return measure.Count(r.Comparisons, "comparison") +
-		result.Either(r.Listed, ", none fails the gate; some are slower", ", none slower than its limit allows")
+		measure.Either(r.Listed, ", none fails the gate; some are slower", ", none slower than its limit allows")
 }
 
 // Workloads is the verdict of several workloads. Listed is that of [NoneSlower], of any workload.
@@ -57,10 +57,10 @@ func (r Workloads) String() string {
 	case len(r.Open) > 0:
 		return "no verdict on " + strconv.Itoa(len(r.Open)) + " of " + all + ": " + strings.Join(r.Open, ", ")
 	case len(r.Undecided) > 0:
-		return "nothing " + result.Either(r.Listed, "fails", "is slower") + " for certain, but " +
+		return "nothing " + measure.Either(r.Listed, "fails", "is slower") + " for certain, but " +
 			strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
 	}
-	return all + ", none " + result.Either(r.Listed, "fails the gate; some are slower", "slower than its limits allow")
+	return all + ", none " + measure.Either(r.Listed, "fails the gate; some are slower", "slower than its limits allow")
 }
 
 // Drifting is a change in steps that add up to more than those of unchanged code.
@@ -83,7 +83,7 @@ func (r Drifting) also() string { return result.Few(r.Also) }
 func (r Drifting) since(accepted int) string {
 	return r.Kernel + " " + result.Title(r.Metric) + " drifted " + r.Change.Change() + " (" + r.Interval.String() +
 		") since " + cmp.Or(r.Since, "the oldest session") + result.Given(r.Commit, " at ", r.Commit) + " over " +
-		result.Either(accepted > 0, measure.Count(accepted, "accepted change"), measure.Count(r.Sessions, "session"))
+		measure.Either(accepted > 0, measure.Count(accepted, "accepted change"), measure.Count(r.Sessions, "session"))
 }
 
 // Drifted is a change since the anchor that many sessions add up to.

@@ -64,7 +64,7 @@ func SlowestRow(findings []result.Finding, all bool) (index int, ok bool) {
 			continue
 		}
 		// a rate as a time
-		certain := float64(result.Either(f.Direction() == measure.Higher, 1/(1+f.High)-1, f.Low))
+		certain := float64(measure.Either(f.Direction() == measure.Higher, 1/(1+f.High)-1, f.Low))
 		if certain > most || math.IsNaN(most) { // not known where a bound of the policy is broken
 			index, ok, most = i, true, certain
 		}
@@ -102,7 +102,7 @@ func cause(f *result.Finding, base, head *counters.Profile, none string) *result
 		out.Note = none
 		return out
 	}
-	s := result.Either(f.Match == "exact", f.Subject(), measure.Subject{Scope: f.Scope, Name: BaseName(f)})
+	s := measure.Either(f.Match == "exact", f.Subject(), measure.Subject{Scope: f.Scope, Name: BaseName(f)})
 	before, missing := launches(base, s, "base")
 	if missing != "" {
 		out := Stand(after)

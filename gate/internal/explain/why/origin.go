@@ -50,7 +50,7 @@ func Targets(j *result.Report, all bool) map[int]Target {
 	if i := longestNew(j); i >= 0 {
 		wanted[i], slower = Target{kernel: j.Findings[i].Subject(), isNew: true}, true
 	}
-	return result.Either(slower, wanted, nil)
+	return measure.Either(slower, wanted, nil)
 }
 
 // longestNew is the new kernel that takes most of a longer GPU time, -1 for none.
@@ -65,7 +65,7 @@ func longestNew(j *result.Report) int {
 			at = i
 		}
 	}
-	return result.Either(longer, at, -1)
+	return measure.Either(longer, at, -1)
 }
 
 // targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time
@@ -152,7 +152,7 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 			best = &x
 		}
 	}
-	if best != nil && best.Share < result.Either[result.Number](t.isNew, leastNew, leastShare) {
+	if best != nil && best.Share < measure.Either[result.Number](t.isNew, leastNew, leastShare) {
 		best = nil
 	}
 	return best, all > 0
@@ -172,7 +172,7 @@ func (t Target) Compiled(all []model.Operation, changed func(file string, line i
 	}
 	at := &lines[max(slices.IndexFunc(lines, func(x result.Origin) bool { return changed(x.File, x.Line) }), 0)]
 	others := len(lines) - 1
-	at.Operation = "torch.compile" + result.Either(others > 0, ", with "+measure.Count(others, "other line"), "")
+	at.Operation = "torch.compile" + measure.Either(others > 0, ", with "+measure.Count(others, "other line"), "")
 	return at
 }
 

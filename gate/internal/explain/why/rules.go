@@ -204,11 +204,11 @@ var rules = []rule{
 func spilled(p pair) string {
 	loads, stores := p.ratio(measure.LocalLoads) > 1.01, p.ratio(measure.LocalStores) > 1.01
 	spills := p.known(measure.Spills) && p.by(measure.Spills) > 0
-	what := result.Either(p.known(measure.Spills),
+	what := measure.Either(p.known(measure.Spills),
 		"an array that is indexed at run time lies in local memory (the compiler marks no spills)",
 		"registers spill, or an array is indexed at run time")
-	what = result.Either(spills, "registers spill", what)
-	what += result.Either(p.by(measure.Registers) < 0, " ("+p.told(measure.Registers)+" per thread)", "")
+	what = measure.Either(spills, "registers spill", what)
+	what += measure.Either(p.by(measure.Registers) < 0, " ("+p.told(measure.Registers)+" per thread)", "")
 	switch {
 	case loads && stores:
 		return p.grown(measure.LocalLoads) + " and " + p.grown(measure.LocalStores) + ": " + what
@@ -293,7 +293,7 @@ func scattered(p pair, m measure.Metric, what string) string {
 
 // tail is the part of the GPU's time that the partial last wave leaves idle if all blocks take equally long.
 func tail(waves float64) float64 {
-	return result.Either(waves <= 0, 0, 1-waves/math.Ceil(waves))
+	return measure.Either(waves <= 0, 0, 1-waves/math.Ceil(waves))
 }
 
 // limits are the limits of the blocks of an SM. Of several equal limits the first one is named: the number of blocks
@@ -320,7 +320,7 @@ func (s sample) limit() string {
 // grid is the change of the number of blocks, "" where there is none.
 func (p pair) grid() string {
 	b, h := p.base.grid, p.head.grid
-	return result.Either(b != h && b > 0 && h > 0, "grid "+arrow(b, h, "count")+" blocks", "")
+	return measure.Either(b != h && b > 0 && h > 0, "grid "+arrow(b, h, "count")+" blocks", "")
 }
 
 func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }
@@ -343,5 +343,6 @@ func (p pair) emptier() bool {
 // occupancy is the change of the theoretical occupancy, and the achieved one where it is known.
 func (p pair) occupancy() string {
 	return p.told(measure.TheoreticalOccupancy) +
-		result.Either(p.known(measure.AchievedOccupancy), " (achieved "+p.arrow(measure.AchievedOccupancy, "%")+")", "")
+		measure.Either(p.known(measure.AchievedOccupancy), " (achieved "+p.arrow(measure.AchievedOccupancy, "%")+")",
+			"")
 }

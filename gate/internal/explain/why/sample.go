@@ -59,7 +59,7 @@ func (p pair) missing(needs []measure.Metric) []string {
 func (p pair) ratio(m measure.Metric) float64 { return ratio(p.base.get(m), p.head.get(m)) }
 
 func ratio(base, head float64) float64 {
-	return result.Either(base == 0 && head == 0, 1, head/base)
+	return measure.Either(base == 0 && head == 0, 1, head/base)
 }
 
 func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m) }
@@ -77,12 +77,12 @@ func (p pair) same(m measure.Metric, tolerance float64) bool {
 // show prints a metric's change: "75.7 µs → 82.4 µs, +8.9 %".
 func (p pair) show(m measure.Metric) string {
 	r := p.ratio(m)
-	return p.arrow(m, m.Unit) + result.Either(m.Unit != "%" && p.base.get(m) > 0 && r != 1, ", "+times(r), "")
+	return p.arrow(m, m.Unit) + measure.Either(m.Unit != "%" && p.base.get(m) > 0 && r != 1, ", "+times(r), "")
 }
 
 // told is the metric's name and change, without the ratio.
 func (p pair) told(m measure.Metric) string {
-	return label(m) + " " + p.arrow(m, result.Either(m.Unit == "FLOP", "count", m.Unit)) // the name says FLOP
+	return label(m) + " " + p.arrow(m, measure.Either(m.Unit == "FLOP", "count", m.Unit)) // the name says FLOP
 }
 
 // arrow is the metric's change in a unit.
@@ -92,7 +92,7 @@ func (p pair) arrow(m measure.Metric, unit string) string {
 
 // grown is [pair.told] with the ratio where there is one.
 func (p pair) grown(m measure.Metric) string {
-	return p.told(m) + result.Either(p.base.get(m) > 0, " ("+times(p.ratio(m))+")", "")
+	return p.told(m) + measure.Either(p.base.get(m) > 0, " ("+times(p.ratio(m))+")", "")
 }
 
 func label(m measure.Metric) string { return labels([]string{m.Name}) }

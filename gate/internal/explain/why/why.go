@@ -62,7 +62,7 @@ func Explain(base, head counters.Kernel) *result.Cause {
 			"Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(measure.ReplayTime)+").")
 	}
 	reasons := strings.Join(c.Reasons, "; ")
-	s = append(s, result.Either(reasons != "", capital(reasons)+".", p.silence(unknown)))
+	s = append(s, measure.Either(reasons != "", capital(reasons)+".", p.silence(unknown)))
 	if where := standing(before, after); where != "" {
 		s = append(s, where)
 	}
@@ -114,7 +114,7 @@ func (p pair) silence(unknown []string) string {
 		}
 	}
 	text := "No rule explains the change"
-	text += result.Either(len(same) > 0, ": "+strings.Join(same, ", ")+" did not change", "")
+	text += measure.Either(len(same) > 0, ": "+strings.Join(same, ", ")+" did not change", "")
 	if p.slower() && p.known(measure.Instructions) && p.same(measure.Instructions, 0.005) &&
 		p.known(measure.DRAMBytes) && p.same(measure.DRAMBytes, 0.02) {
 		text += ": same work, slower"
@@ -122,7 +122,7 @@ func (p pair) silence(unknown []string) string {
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {
 		text += "; the grid has " + grid
 	}
-	return text + result.Either(len(unknown) > 0, " (not known: "+labels(unknown)+")", "") + "."
+	return text + measure.Either(len(unknown) > 0, " (not known: "+labels(unknown)+")", "") + "."
 }
 
 // GuideOf is the documentation of a rule.
@@ -225,8 +225,8 @@ func roofline(s sample) *result.Roof {
 }
 
 func standing(base, head Position) string {
-	after := result.Either(base.Bound == head.Bound, " and after", ", "+bound(head.Bound)+" after")
-	s := result.Either(base.Bound == "" || head.Bound == "", "", bound(base.Bound)+" before"+after)
+	after := measure.Either(base.Bound == head.Bound, " and after", ", "+bound(head.Bound)+" after")
+	s := measure.Either(base.Bound == "" || head.Bound == "", "", bound(base.Bound)+" before"+after)
 	if b, h := base.Roofline, head.Roofline; b != nil && h != nil {
 		s += result.Given(s, "; ")
 		precision, ridge := b.Precision, amount(float64(h.Ridge), "")
@@ -241,5 +241,5 @@ func standing(base, head Position) string {
 }
 
 func bound(s string) string {
-	return result.Either(s == "balanced", "balanced between compute and memory", s+"-bound")
+	return measure.Either(s == "balanced", "balanced between compute and memory", s+"-bound")
 }

@@ -86,7 +86,7 @@ var sessionRefusals = []Refusal[*sides]{
 					"measure both sides under the same load"
 			}
 			without := b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX
-			unknown := result.Either(without, "with NVTX", "not known")
+			unknown := measure.Either(without, "with NVTX", "not known")
 			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
 				cmp.Or(h.Mode, unknown) + " in the head", again
 		}),
@@ -214,7 +214,7 @@ func (s *sides) models() []string {
 
 // sideWhere names the first side that meets a condition.
 func (s *sides) sideWhere(condition func([]model.Session) bool) string {
-	return result.Either(condition(s.base), "baseline", "head")
+	return measure.Either(condition(s.base), "baseline", "head")
 }
 
 // damage is why a session is none, nil where all are.
@@ -302,5 +302,5 @@ func graphs(traced string) string {
 }
 
 func quoted(step string) string {
-	return result.Either(step == "", "none", strconv.Quote(step))
+	return measure.Either(step == "", "none", strconv.Quote(step))
 }

@@ -77,7 +77,7 @@ func repeatsOf(base, head []model.Session) *repeats {
 			share += w.head.Share(s)
 		}
 	}
-	return result.Either(share < proportional, nil, w)
+	return measure.Either(share < proportional, nil, w)
 }
 
 // of is how many times as much the baseline counts as the head.
@@ -239,7 +239,7 @@ func withWarmup(sessions []model.Session, steps float64) []model.Session {
 			for run := range moved {
 				moved[run] *= each.Values[run] / counted[run]
 			}
-			x.Values = plus(x.Values, moved, result.Either(x.Subject == measure.Warmup, 1.0, -1.0))
+			x.Values = plus(x.Values, moved, measure.Either(x.Subject == measure.Warmup, 1.0, -1.0))
 		}
 	}
 	return out

@@ -88,7 +88,7 @@ func foretell(sessions []model.Session, policy *thresholds.Resolved, runs int, p
 	var halves [2][]int
 	profiled := last.Profiled()
 	for i, run := range last.Runs {
-		half := result.Either(run.Unprofiled, (i-profiled)%2, i%2)
+		half := measure.Either(run.Unprofiled, (i-profiled)%2, i%2)
 		halves[half] = append(halves[half], i)
 	}
 	base, head := []model.Session{Subset(&last, halves[0])}, []model.Session{Subset(&last, halves[1])}

@@ -99,7 +99,7 @@ func (t comparison) partners(base, head []model.Session) (out [][2]int) {
 		}
 	}
 	t.shared = out
-	return result.Either(len(found) < len(head) || align.Partial(base) && !t.holdAll(), nil, out)
+	return measure.Either(len(found) < len(head) || align.Partial(base) && !t.holdAll(), nil, out)
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.
@@ -190,7 +190,7 @@ func withRatios(policy *thresholds.Resolved, sessions []model.Session) []model.S
 			if of == nil {
 				continue
 			}
-			metric := result.Either(of.Metric.Better == measure.Higher, measure.RateRatio, measure.Ratio)
+			metric := measure.Either(of.Metric.Better == measure.Higher, measure.RateRatio, measure.Ratio)
 			x := model.Series{Subject: bench.Row(r.Name), Metric: metric, Values: make(model.Values, len(of.Values))}
 			for run := range of.Values {
 				x.Values[run] = of.Values[run] / over.Values[run]
@@ -235,7 +235,7 @@ func unmetRatios(policy *thresholds.Resolved, base, head *recorded.Index) (refus
 			idle = append(idle, result.Say(reason.RuleIdle{Rule: r.Where, Here: true, Unmet: true, Of: policy.Several}))
 			continue
 		}
-		next := result.Either(in(base), "measure both rows, or remove the ratio where it is meant that one is gone",
+		next := measure.Either(in(base), "measure both rows, or remove the ratio where it is meant that one is gone",
 			"correct the names: nsgate show lists the rows")
 		refused = append(refused, *result.Refuse(model.MetricMissing, next,
 			"%s: the head has no rows %s and %s of one metric for the ratio %s", r.Where, measure.Quote(r.Of),

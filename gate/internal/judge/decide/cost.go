@@ -54,19 +54,19 @@ func (t comparison) selected(p pair) bool {
 
 // leastCost is the least cost at which a slower pair fails the gate, 0 where a rule selects it.
 func (t comparison) leastCost(p pair) float64 {
-	return result.Either(t.selected(p), 0, t.cost())
+	return measure.Either(t.selected(p), 0, t.cost())
 }
 
 // cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as
 // much as a lowered cost.
 func (t comparison) cost() float64 {
-	return result.Either(t.relation() >= terms.SameBoard, t.Policy.Cost, t.loweredCost())
+	return measure.Either(t.relation() >= terms.SameBoard, t.Policy.Cost, t.loweredCost())
 }
 
 // loweredCost is the cost that a threshold asks for: one below the default asks for smaller changes, and lowers the
 // default cost in proportion.
 func (t comparison) loweredCost() float64 {
-	return result.Either(t.Policy.Places["cost"] != "", t.Policy.Cost,
+	return measure.Either(t.Policy.Places["cost"] != "", t.Policy.Cost,
 		math.Min(t.Policy.Cost, costPart*t.Policy.Threshold))
 }
 

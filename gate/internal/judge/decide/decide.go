@@ -112,7 +112,7 @@ func (e *estimate) byChance() float64 {
 	spread := math.Max(base[len(base)-1]-base[0], head[len(head)-1]-head[0])
 	spread = math.Max(spread, 2*math.Sqrt(e.pool.prior.S2)*base[0])
 	gap := math.Max(head[0]-base[len(base)-1], base[0]-head[len(head)-1])
-	return result.Either(gap > rowGap*spread, p, rowTails*p)
+	return measure.Either(gap > rowGap*spread, p, rowTails*p)
 }
 
 // describe is a finding apart from its answer.
@@ -190,7 +190,7 @@ func describeKernel(t comparison, kernel measure.Subject, f *result.Finding) {
 func (t comparison) floor(p pair) float64 {
 	floor := p.Limit.Floor
 	if p.Subject.Scope == measure.ScopeSection && !p.Metric.Exact {
-		least := result.Either(p.Metric != measure.GPUTime, sectionLeast, t.cost())
+		least := measure.Either(p.Metric != measure.GPUTime, sectionLeast, t.cost())
 		whole := t.Base.WholeRun(p.Metric)
 		if p.Subject.IsLoop() { // a part of the repeated work
 			whole -= t.Base.Typical(measure.Before, p.Metric.Name) + t.Base.Typical(measure.After, p.Metric.Name)

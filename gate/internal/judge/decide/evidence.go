@@ -147,10 +147,7 @@ func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	measured := e.asMeasured() // an outlier is a run as well
 	runs.Base, runs.Head = measured[0], measured[1]
-	spare := 0
-	if x.metric.Unprofiled() {
-		spare = len(stats.Pooled(runs.Base)) / fewRuns
-	}
+	spare := measure.Either(x.metric.Unprofiled(), len(stats.Pooled(runs.Base))/fewRuns, 0)
 	limit := x.doubtful()
 	if typical := stats.Median(stats.Pooled(runs.Base)); typical > 0 {
 		limit = math.Max(limit, x.floor/typical*(1+1e-9)) // one tick
@@ -201,13 +198,13 @@ func (x *evidence) least() float64 { return math.Min(x.metric.Sign()*x.low, x.me
 
 // harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
 func (x *evidence) harm() float64 {
-	return result.Either(x.metric.Sign() < 0, math.Abs(1/(1+x.change)-1), math.Abs(x.change))
+	return measure.Either(x.metric.Sign() < 0, math.Abs(1/(1+x.change)-1), math.Abs(x.change))
 }
 
 // cost is the part of a step or run that a change adds to it, or takes away: of copies, where no kernel hides them.
 func (x *evidence) cost(change float64) float64 {
 	cost := math.Abs(change) * x.share
-	return result.Either(x.exposed <= cost, x.exposed, cost)
+	return measure.Either(x.exposed <= cost, x.exposed, cost)
 }
 
 // within reports whether the interval ends below the limit of harm.
@@ -254,7 +251,7 @@ func (x *evidence) costly() bool {
 
 // doubtful is the smallest change at which an interval or a run is evidence of harm.
 func (x *evidence) doubtful() float64 {
-	return result.Either(x.metric.Name == measure.CopyTime.Name, math.Max(x.limit, copyVariation), x.limit)
+	return measure.Either(x.metric.Name == measure.CopyTime.Name, math.Max(x.limit, copyVariation), x.limit)
 }
 
 // mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of

@@ -161,7 +161,7 @@ func (d *Decision) compare() {
 	all := estimates(t, pairs)
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
-	other := recorded.SideNames[result.Either(t.single == recorded.SideNames[0], 1, 0)]
+	other := recorded.SideNames[measure.Either(t.single == recorded.SideNames[0], 1, 0)]
 	d.Single = result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other,
 		Runs: max(t.Base.Runs(), t.Head.Runs())})
 	d.Moved = movedRuns(all, d.Findings)
@@ -257,7 +257,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
 	limit = f.distance(f.Metric.Sign() * math.Max(limit, float64(f.Finding.Floor/f.Finding.Base)))
-	most := result.Either(f.contrast.Run.DF == 0, math.Inf(1), 0) // in too few runs to know its spread
+	most := measure.Either(f.contrast.Run.DF == 0, math.Inf(1), 0) // in too few runs to know its spread
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}

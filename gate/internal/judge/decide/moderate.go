@@ -117,12 +117,12 @@ func (e *estimate) judgedBase() float64 {
 
 // natural turns an estimate on the working scale into a relative change. Nothing is measured below zero.
 func (e *estimate) natural(x float64) float64 {
-	return result.Either(e.relative, math.Expm1(x), math.Max(x, -1))
+	return measure.Either(e.relative, math.Expm1(x), math.Max(x, -1))
 }
 
 // working is the inverse of natural.
 func (e *estimate) working(x float64) float64 {
-	return result.Either(e.relative, math.Log1p(x), x)
+	return measure.Either(e.relative, math.Log1p(x), x)
 }
 
 // distance is the size of a relative change on the working scale.
@@ -140,11 +140,8 @@ func beyondBase(e estimate, limit, sign float64, spare int) []float64 {
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
 	}
-	prior := e.pool.prior
-	if e.pool.unequal {
-		prior = e.pool.sides[0]
-	}
-	sd := result.Either(e.pool.exact, 0, math.Sqrt(e.pool.moderate(e.contrast.Sides[0], prior).S2))
+	prior := measure.Either(e.pool.unequal, e.pool.sides[0], e.pool.prior)
+	sd := measure.Either(e.pool.exact, 0, math.Sqrt(e.pool.moderate(e.contrast.Sides[0], prior).S2))
 	all := slices.Sorted(slices.Values(stats.Pooled(stats.Transform(e.Base, scale))))
 	least := math.Max(stats.Median(all)+sign*e.working(sign*limit), all[len(all)-1-spare]+beyondSDs*sd)
 	return slices.DeleteFunc(stats.Pooled(e.Head), func(v float64) bool { return !(scale(v) > least) })
@@ -294,7 +291,7 @@ func (t comparison) rare(p pair) float64 {
 // outputs, are no pool to learn from: their prior only widens it, and alone decides nothing.
 func (p pool) moderate(v, expected stats.Variance) stats.Variance {
 	m := stats.Moderate(v, expected)
-	return result.Either(p.few && (v.DF == 0 || !(m.S2 > v.S2)), v, m)
+	return measure.Either(p.few && (v.DF == 0 || !(m.S2 > v.S2)), v, m)
 }
 
 // welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That

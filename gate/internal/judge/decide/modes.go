@@ -190,7 +190,7 @@ func countTests(estimates []estimate, of []int) {
 func (m *modes) p() float64 { return math.Min(1, m.chance*float64(m.tests)/m.part()) }
 
 func (m *modes) part() float64 {
-	return result.Either(m.in[0] == 0 || m.in[1] == 0, 1, sharePart)
+	return measure.Either(m.in[0] == 0 || m.in[1] == 0, 1, sharePart)
 }
 
 // corrected is the p-value of a comparison whose runs fall on two levels. That of its interval, whose runs are no
@@ -244,7 +244,7 @@ func (x *evidence) inMode() bool {
 	if !m.counted || !x.heeds() || !(m.grew() > 0) || x.cost(x.change) < x.leastCost {
 		return false
 	}
-	by := result.Either(x.metric.Sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
+	by := measure.Either(x.metric.Sign() < 0, -math.Expm1(-m.worse), math.Expm1(m.worse))
 	most := m.appeared() && 2*m.in[1] > m.all[1] && x.metric != measure.MeanStep
 	return by > x.doubtful() && (most || m.chance*float64(m.tests) <= hardlyEver)
 }
@@ -293,8 +293,8 @@ func (t comparison) follows(e *estimate) string {
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
 			s := &side.Sessions[j]
-			runs := result.Either(unprofiled, s.Runs[s.Profiled():], s.Runs[:s.Profiled()])
-			with := result.Either(strings.Contains(members[:len(runs)], "x"), 1, 0)
+			runs := measure.Either(unprofiled, s.Runs[s.Profiled():], s.Runs[:s.Profiled()])
+			with := measure.Either(strings.Contains(members[:len(runs)], "x"), 1, 0)
 			clocks[with] = append(clocks[with], s.ClockMHz)
 			if i == 1 && s.GPUHash != "" {
 				hosts[with] = append(hosts[with], s.GPUHash)

@@ -231,7 +231,7 @@ func TestModeShares(t *testing.T) {
 				continue
 			}
 			r, count := rand.New(rand.NewPCG(uint64(x.runs), 2)), map[answer]int{}
-			gates := sample(result.Either(x.base == x.head, 1000, 300)) // a power takes fewer than an error rate
+			gates := sample(measure.Either(x.base == x.head, 1000, 300)) // a power takes fewer than an error rate
 			for i := range gates {
 				draw := func(share float64) (out []float64) {
 					for range x.runs {

@@ -142,7 +142,7 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		add(math.Inf(1), false, doubtIfGating, reason.Waiting)
 	}
 	if times := math.Exp(math.Abs(e.contrast.Estimate)); x.metric.Unprofiled() && e.relative && times > unitFactor {
-		add(result.Either(x.worse(), 0, math.Inf(1)), true, gating, reason.OtherUnit{Times: result.Number(times)})
+		add(measure.Either(x.worse(), 0, math.Inf(1)), true, gating, reason.OtherUnit{Times: result.Number(times)})
 	}
 	if t.unmeasured(e.pair) {
 		add(math.Inf(1), true, beyondDoubt, reason.Unmeasured)
@@ -162,11 +162,11 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 func never(*evidence) doubt { return harmless }
 
 func gating(x *evidence) doubt {
-	return result.Either(x.heeds(), undecided, harmless)
+	return measure.Either(x.heeds(), undecided, harmless)
 }
 
 func doubtIfGating(x *evidence) doubt {
-	return result.Either(x.heeds() && x.worse(), harmful, harmless)
+	return measure.Either(x.heeds() && x.worse(), harmful, harmless)
 }
 
 // delayDoubt is the doubt about a step that delays of the CPU explain.
@@ -218,7 +218,7 @@ func plain(r result.Reason) func(*evidence) result.Reason {
 func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
 
 func withinLimit(x *evidence) result.Reason {
-	return reason.Within{Bound: result.Either(x.belowFloor(), x.limitOf(0), x.ruled())}
+	return reason.Within{Bound: measure.Either(x.belowFloor(), x.limitOf(0), x.ruled())}
 }
 
 func containsLimit(x *evidence) result.Reason {

@@ -38,7 +38,7 @@ func newRunFits(s, other *recorded.Index, time measure.Metric) []runFit {
 			}
 			times := slices.Concat(append([][]float64{session.Of(x)}, other.Values(subject, time.Name)...)...)
 			for run, v := range times {
-				times[run] = result.Either(v > 0, math.Log(v), math.NaN())
+				times[run] = measure.Either(v > 0, math.Log(v), math.NaN())
 			}
 			logs = append(logs, times)
 		}
@@ -120,7 +120,7 @@ const agree = 1 - 1.0/fewRuns
 func asOne(moves []float64, least float64) float64 {
 	by := stats.Median(moves)
 	with := measure.HowMany(moves, func(v float64) bool { return v/by > alike })
-	return result.Either(math.Abs(by) > least && float64(with) >= agree*float64(len(moves)), math.Expm1(by), 0)
+	return measure.Either(math.Abs(by) > least && float64(with) >= agree*float64(len(moves)), math.Expm1(by), 0)
 }
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.
@@ -158,15 +158,12 @@ func (t comparison) judged(x match.Pair) pair {
 		return winsoriseStep(p)
 	}
 	for _, x := range t.outlierRuns {
-		samples := result.Either(x.Side == recorded.SideNames[0], &p.Base, &p.Head)
+		samples := measure.Either(x.Side == recorded.SideNames[0], &p.Base, &p.Head)
 		*samples = slices.Clone(*samples)
 		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
 		(*samples)[x.Session][x.Run] = math.NaN()
 	}
-	if p.Metric.OnHost() {
-		return winsoriseStep(p)
-	}
-	return p
+	return measure.Either(p.Metric.OnHost(), winsoriseStep(p), p)
 }
 
 // leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of
@@ -203,7 +200,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		}
 		raw, centre, name := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head)), f.Kernel
 		if e.Subject == measure.Workload { // of the step the mean is another view
-			name = result.Title(result.Either(e.Metric.OnHost(), measure.StepTime, e.Metric).Name)
+			name = result.Title(measure.Either(e.Metric.OnHost(), measure.StepTime, e.Metric).Name)
 		}
 		open := f.Outcome == result.Slower || f.Outcome == result.Undecided
 		for _, run := range e.movedRuns {
@@ -222,7 +219,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 
 // runName is the number of a run among those that have a metric, over all sessions, given its index there.
 func runName(m measure.Metric, run int) string {
-	kind := result.Either(m.Unprofiled(), "unprofiled ", "")
+	kind := measure.Either(m.Unprofiled(), "unprofiled ", "")
 	return kind + strconv.Itoa(run+1)
 }
 

@@ -275,11 +275,11 @@ func (c claim) change() float64 { return float64(c.f.Change) }
 
 // worst and least are the ends of the interval in the direction of harm.
 func (c claim) worst() float64 {
-	return result.Either(c.f.Direction() == measure.Higher, -c.low(), c.high())
+	return measure.Either(c.f.Direction() == measure.Higher, -c.low(), c.high())
 }
 
 func (c claim) least() float64 {
-	return result.Either(c.f.Direction() == measure.Higher, -c.high(), c.low())
+	return measure.Either(c.f.Direction() == measure.Higher, -c.high(), c.low())
 }
 
 // sessions are those of a side that were judged.
@@ -410,7 +410,7 @@ var claims = map[string]func(c claim) bool{
 			profiled, all = profiled+c.head[i].Profiled(), all+len(c.head[i].Runs)
 		}
 		return 0 < c.number("same") && c.number("same") <= c.number("runs") &&
-			c.number("runs") == float64(result.Either(profiled > 0, profiled, all))
+			c.number("runs") == float64(measure.Either(profiled > 0, profiled, all))
 	},
 	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"other-command": func(c claim) bool {

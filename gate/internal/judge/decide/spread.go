@@ -87,7 +87,7 @@ func newPool(t comparison, members []*estimate) pool {
 		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
 		// Of unprofiled runs a level is no outlier.
-		samples := result.Either(e.Metric.Unprofiled(), e.shown, [2][][]float64{e.Base, e.Head})
+		samples := measure.Either(e.Metric.Unprofiled(), e.shown, [2][][]float64{e.Base, e.Head})
 		if gap := t.modesOf(e, samples).gap; gap > 0 {
 			p.gaps = append(p.gaps, gap)
 		}
@@ -266,7 +266,7 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 // none by another amount: another host does that. It is 0 for fewer than five, for a larger change, and where the
 // policy says that there is one host. The numbers of a load are views of one benchmark, and change together.
 func (t comparison) rowsTogether(e *estimate) int {
-	most := result.Either(e.dependsOnHost(), hostRowsMost, shiftMost)
+	most := measure.Either(e.dependsOnHost(), hostRowsMost, shiftMost)
 	by := e.contrast.Estimate
 	if !t.assumed || t.Policy.Places["same_host"] != "" || t.Head.Sessions[0].Mode != "" ||
 		e.Subject.Scope != measure.ScopeBenchmark || math.Abs(by) > math.Log1p(most) {
@@ -274,7 +274,7 @@ func (t comparison) rowsTogether(e *estimate) int {
 	}
 	with := measure.HowMany(e.pool.changes, func(v float64) bool { return math.Abs(v/by-1) < alike })
 	moved := measure.HowMany(e.pool.changes, func(v float64) bool { return math.Abs(v/by) > alike })
-	return result.Either(with < togetherLeast || float64(with) < agree*float64(moved), 0, with)
+	return measure.Either(with < togetherLeast || float64(with) < agree*float64(moved), 0, with)
 }
 
 // standsOut reports whether a change between hosts is more than those of its kind differ by, corrected for their

@@ -34,7 +34,7 @@ func unmetRules(t Sides) (out []unmet) {
 		}
 		x.metric, _ = x.rule.InFull()
 		ofProfiler := x.metric.Name != "" && !x.metric.Judged() && (byLaunch || x.metric.Sampled())
-		sessions := result.Either(x.rule.Bounds() || ofProfiler, t.Head.Sessions, both)
+		sessions := measure.Either(x.rule.Bounds() || ofProfiler, t.Head.Sessions, both)
 		first := decides(x.rule, sessions, t.Policy, func(measure.Metric) bool { return true })
 		if first == x.rule.Where {
 			if x.floorless(t, sessions) {
@@ -78,7 +78,7 @@ func (x *unmet) explain(t Sides, first string, unmeasured bool) {
 		"%s bounds a name that nothing in the head has%s", x.rule.Where,
 		result.Given(idle.Kind, " but the ", idle.Kind))
 	if unmeasured && !x.idle {
-		how := result.Either(unprofiled(x.metric, t.Head.Sessions),
+		how := measure.Either(unprofiled(x.metric, t.Head.Sessions),
 			`profile the workload: profile = "always" in its [[workload]]`, x.metric.HowTo())
 		because = result.Refuse(model.MetricMissing, how, "%s bounds %s, which was not measured", x.rule.Where,
 			x.metric.Title())
@@ -169,7 +169,7 @@ func (m Matching) UnusedRules(verdict string) (unused, idle []result.Remark) {
 		flag := m.Policy.Places[key]
 		limits := func(p Pair) bool { return p.Limit.Rule == flag && p.Limit.Severity != thresholds.Ignore }
 		if strings.HasPrefix(flag, "--") && !slices.ContainsFunc(m.Pairs, limits) {
-			to := result.Either(m.Policy.Several > 1, &idle, &unused)
+			to := measure.Either(m.Policy.Several > 1, &idle, &unused)
 			*to = append(*to, result.Say(reason.RuleIdle{Rule: flag, Here: m.Policy.Several > 1, Of: m.Policy.Several}))
 		}
 	}

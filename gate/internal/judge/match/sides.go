@@ -114,10 +114,7 @@ func (t Sides) repeats() (base, head result.Number, differ bool) {
 func (t Sides) replacedStep(m measure.Metric) bool {
 	judged := t.Base.HasMetric(measure.Workload, measure.MeanStep.Name) &&
 		t.Head.HasMetric(measure.Workload, measure.MeanStep.Name)
-	if m == measure.RunTime {
-		return judged && t.OtherCycle() == nil
-	}
-	return m.OnHost() && t.OtherCycle() != nil
+	return measure.Either(m == measure.RunTime, judged && t.OtherCycle() == nil, m.OnHost() && t.OtherCycle() != nil)
 }
 
 // Counted reports whether a metric is how often something is done that has a total time as well.

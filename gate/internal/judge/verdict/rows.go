@@ -47,7 +47,7 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 		case failedRow(t.Head, f.Name) != nil:
 			name += *failedRow(t.Head, f.Name)
 			in := fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
-			failed = append(failed, name+result.Either(lacks < runs, in, ""))
+			failed = append(failed, name+measure.Either(lacks < runs, in, ""))
 			continue
 		case f.Outcome != result.Gone:
 			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
@@ -158,7 +158,7 @@ func selecting(name string) string {
 	if strings.TrimSpace(name) != name || strings.Contains(name, "  ") {
 		odd = func(r rune) bool { return r == '*' || unicode.IsControl(r) || r == ' ' }
 	}
-	return strings.Map(func(r rune) rune { return result.Either(odd(r), '?', r) }, name)
+	return strings.Map(func(r rune) rune { return measure.Either(odd(r), '?', r) }, name)
 }
 
 func leftOut(side *recorded.Index, name, why string) bool {

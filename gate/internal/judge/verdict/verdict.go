@@ -81,7 +81,7 @@ func conclusions(t Gate, d *result.Report) []Conclusion {
 		}
 		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
 		if f.Doubted && doubted == nil {
-			doubt := result.Either(f.ReasonKey == result.KeyWaiting,
+			doubt := measure.Either(f.ReasonKey == result.KeyWaiting,
 				"is longer, and another program on the GPU may be why",
 				"looks worse, too much to pass and not surely enough to fail")
 			doubted = about(result.Refuse(model.Doubted, remedy(&f), "the %s of %s %s: %s", result.Title(f.Metric),
@@ -112,7 +112,7 @@ func conclusions(t Gate, d *result.Report) []Conclusion {
 		{result.Fail, false, drift},
 		{result.NoVerdict, true, t.LeftOut},
 		{result.NoVerdict, true, doubted},
-		{result.Either(strict, result.NoVerdict, result.Pass), true, undecided},
+		{measure.Either(strict, result.NoVerdict, result.Pass), true, undecided},
 		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: listed}))},
 	}
 }
@@ -278,7 +278,7 @@ func Settled(r *result.Report) bool {
 // OpenToRuns reports whether further runs could still turn a finding into a failure. A change beyond the limit may be
 // found with the larger error of a later look, whatever else hides it.
 func OpenToRuns(f result.Finding) bool {
-	worst := result.Either(f.Direction() == measure.Higher, -f.Low, f.High)
+	worst := measure.Either(f.Direction() == measure.Higher, -f.Low, f.High)
 	hidden := func(key string) bool { return slices.Contains(beyondRuns, key) }
 	return f.Gates && f.Outcome == result.Undecided && !(worst <= f.Limit) && !hidden(f.ReasonKey) &&
 		(f.Harm() > float64(f.Limit) || !slices.ContainsFunc(f.Also,
@@ -302,7 +302,7 @@ func Rank(f *result.Finding) float64 {
 		!(f.Undecided && f.Gates) && !f.NotJudged() {
 		group++
 	}
-	weight := result.Either(f.Scope == measure.ScopeOutput, 1.0, 0) // outputs come before the parts of the program
+	weight := measure.Either(f.Scope == measure.ScopeOutput, 1.0, 0) // outputs come before the parts of the program
 	if f.Condition() {
 		weight += 2
 	}
@@ -341,7 +341,7 @@ func Detects(findings []result.Finding) *result.Detects {
 			}
 		}
 	}
-	return result.Either(slices.ContainsFunc([]result.Number{d.GPUTime, d.Step, d.Output, d.KernelMost},
+	return measure.Either(slices.ContainsFunc([]result.Number{d.GPUTime, d.Step, d.Output, d.KernelMost},
 		result.Number.Known), d, nil)
 }
 

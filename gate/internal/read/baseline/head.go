@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -56,10 +57,7 @@ var headKeys = []headKey{
 	profiled("total", func(r model.Run) string { return strconv.Itoa(r.Total) }),
 	profiled("launches", func(r model.Run) string { return strconv.Itoa(r.Launches) }),
 	profiled("steady", func(r model.Run) string {
-		if r.Steady {
-			return "yes"
-		}
-		return "no"
+		return measure.Either(r.Steady, "yes", "no")
 	}),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
@@ -124,10 +122,7 @@ func profiled(name string, word func(model.Run) string) headKey {
 			}
 			return word(r)
 		})
-		if cell == "0" {
-			return ""
-		}
-		return cell
+		return measure.Either(cell == "0", "", cell)
 	}}
 }
 

@@ -181,10 +181,7 @@ func (b *Baseline) ReadSinceAnchor() error {
 // lacking is what entries may lack of which these are needed.
 func lacking(needed []bool) []lack {
 	return measure.Map(needed, func(needed bool) lack {
-		if needed {
-			return nothing
-		}
-		return bodies
+		return measure.Either(needed, nothing, bodies)
 	})
 }
 

@@ -189,10 +189,7 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	of = slices.Sorted(slices.Values(of))
 	before, changing, found := new(big.Int), new(big.Int), new(big.Int) // of the entries so far, a bit each
 	for _, i := range of {
-		with := changing
-		if changes(i) {
-			with = before
-		}
+		with := measure.Either(changes(i), before, changing)
 		if apart := new(big.Int).AndNot(with, s.knows[i]); apart.Sign() > 0 {
 			found.SetBit(found.Or(found, apart), i, 1)
 		}

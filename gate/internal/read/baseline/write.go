@@ -204,10 +204,7 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	if _, err := decode("session", b.Bytes(), nothing); err != nil {
 		return "", nil, fmt.Errorf("this session cannot be stored: %w", err)
 	}
-	start := "unknown"
-	if !e.Start.IsZero() {
-		start = e.Start.UTC().Format("20060102T1504")
-	}
+	start := measure.Either(!e.Start.IsZero(), e.Start.UTC().Format("20060102T1504"), "unknown")
 	return start + "-" + contentHash(b.Bytes()) + suffix, b.Bytes(), nil
 }
 
@@ -255,10 +252,7 @@ func (e *Entry) body() (out []row) {
 // shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is too long to be read.
 func shorten(s measure.Subject) string {
 	const maxID = 80 // the length in bytes above which an id is cut
-	id := s.Name
-	if s.Scope == measure.ScopeKernel {
-		id = s.ID()
-	}
+	id := measure.Either(s.Scope == measure.ScopeKernel, s.ID(), s.Name)
 	if len(id) <= maxID {
 		return id
 	}

@@ -63,7 +63,7 @@ func read(text []byte, name, own string) ([]model.Session, error) {
 			"%s is no file of a benchmark harness that nsgate knows", name)
 	}
 	r := &reading{file: name, next: f.next, own: own, loadOf: map[string]*load{}, taken: map[string]bool{},
-		units: map[[3]string]unit{}, twins: result.Either(f.twins, map[place]int{}, nil)}
+		units: map[[3]string]unit{}, twins: measure.Either(f.twins, map[place]int{}, nil)}
 	r.in.Tool = f.name
 	r.begin(nil, true)
 	beside, err := f.besideIt(name)
@@ -147,7 +147,7 @@ func (r *reading) sessions() (out []model.Session, err error) {
 		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
 			"%s: %s failed: %s", r.file, measure.Count(failed, "benchmark"), strings.Join(few, ", "))
 	}
-	next := result.Either(r.in.Tool == ownName, ownNext,
+	next := measure.Either(r.in.Tool == ownName, ownNext,
 		"run the harness without a filter, or with one that selects a benchmark")
 	return nil, model.Refuse(model.NoMeasurement, next, "%s holds no measurement of %s", r.file, r.in.Tool)
 }
@@ -356,8 +356,8 @@ func runsByName(names []string, loads []int) []int {
 		}
 		members[member], runs[i] = 1, numbers[run]
 	}
-	alone := func(run string) int { return result.Either(members[run] == 1, 1, 0) }
-	return result.Either(2*measure.Sum(slices.Collect(maps.Keys(numbers)), alone) >= len(names), nil, runs)
+	alone := func(run string) int { return measure.Either(members[run] == 1, 1, 0) }
+	return measure.Either(2*measure.Sum(slices.Collect(maps.Keys(numbers)), alone) >= len(names), nil, runs)
 }
 
 var nameWord = input.Pattern(`[0-9]+|\pL+`)

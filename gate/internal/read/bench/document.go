@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // A file is read up to so many nested objects, lists or elements, keys of an object or columns of a table, rows of a
@@ -155,7 +154,7 @@ func bounds(v any, depth int) error {
 	default:
 		return nil
 	}
-	return result.Either(depth == 0, error(errDeep), err)
+	return measure.Either(depth == 0, error(errDeep), err)
 }
 
 // table reads a text whose first line has several cells, and whose other lines have as many.

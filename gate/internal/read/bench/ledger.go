@@ -8,7 +8,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // ledger is how a format accounts for its numbers: those that are neither read nor known are left out by name.
@@ -37,7 +36,7 @@ func newLedger(facts map[string]any) *ledger {
 	l := ledger{known: pattern("known"), parts: pattern("parts"), statistics: pattern("statistics")}
 	l.load, _ = facts["load"].(bool)
 	l.level, _ = facts["level"].(int)
-	return result.Either(l == (ledger{}), nil, &l)
+	return measure.Either(l == (ledger{}), nil, &l)
 }
 
 func matches(p *regexp.Regexp, name string) bool {

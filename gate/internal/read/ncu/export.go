@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // ExportArgs are the arguments of ncu in [Export].
@@ -200,5 +199,5 @@ func (c Catalog) Check(name string) error {
 
 // suffixes are those of a type of metrics.
 func suffixes(kind string) []string {
-	return strings.Fields(result.Either(kind == "Ratio", ".max_rate .pct .ratio", ".avg .max .min .sum"))
+	return strings.Fields(measure.Either(kind == "Ratio", ".max_rate .pct .ratio", ".avg .max .min .sum"))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
 	"github.com/nsgate/nsgate/gate/internal/report/cells"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // launch is a profiled launch while its cells are collected.
@@ -146,7 +145,7 @@ func (l *language) see(c *cell, form cells.Form) {
 
 // check refuses a table whose numbers may not be in English.
 func (l *language) check() error {
-	return result.Either(l.foreign == nil && !l.english, l.unclear, l.foreign)
+	return measure.Either(l.foreign == nil && !l.english, l.unclear, l.foreign)
 }
 
 // value is a cell as it is read.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // formula computes a metric from ncu's: (Σ factor × term) × times ÷ over.
@@ -230,7 +229,7 @@ func tensorOps(names []string) []string {
 // exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two
 // decimals.
 func exactness(m measure.Metric) float64 {
-	return result.Either(m.Unit == "%", 100.0, 1)
+	return measure.Either(m.Unit == "%", 100.0, 1)
 }
 
 // compute gives the value by the cells at the places of its names, NaN where one is no amount, or is rounded and must
@@ -258,8 +257,5 @@ func (f formula) compute(cells []value, at []int, exact bool) (value float64) {
 
 // quote shows a cell, which is untrusted.
 func quote(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return measure.Quote(text)
+	return measure.Either(text == "", "nothing", measure.Quote(text))
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -66,10 +67,7 @@ func (p *process) check(db *database) error {
 			zero++
 		}
 	}
-	lost := len(p.found.lost)
-	if lost > 0 {
-		lost = len(p.outsideGraphs())
-	}
+	lost := measure.Either(len(p.found.lost) > 0, len(p.outsideGraphs()), 0)
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
 	if 2*p.early > all && !timed {
 		p.warn(true, "%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree, "+

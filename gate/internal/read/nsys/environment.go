@@ -82,10 +82,7 @@ func identity(uuid string) string {
 	if lower := strings.ToLower(uuid); bare().MatchString(lower) {
 		uuid = "GPU-" + lower
 	}
-	if strings.Trim(strings.TrimPrefix(uuid, "GPU-"), "0-") == "" {
-		return ""
-	}
-	return uuid
+	return measure.Either(strings.Trim(strings.TrimPrefix(uuid, "GPU-"), "0-") == "", "", uuid)
 }
 
 // readDriver reads the driver's versions if the export has their table. The table also holds the host name and

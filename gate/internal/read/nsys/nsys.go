@@ -96,10 +96,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		}
 		t.Sampling = r.sampling(&t)
 		t.Source = file
-		t.Zero = r.facts.zero
-		if r.db.origin.utc {
-			t.Zero = time.Unix(0, 0).UTC()
-		}
+		t.Zero = measure.Either(r.db.origin.utc, time.Unix(0, 0).UTC(), r.facts.zero)
 		t.Environment = r.environment(&t, p.graphs > 0)
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)

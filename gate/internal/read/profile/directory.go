@@ -21,7 +21,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
@@ -176,7 +175,7 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 // rendered reports whether a table or text is beside the JSON of a harness with its stem, another form of the same run.
 func (t Tools) rendered(file string) bool {
 	is, json := t.Rows == "" && ends(file, ".csv", ".md", ".txt"), strings.TrimSuffix(file, filepath.Ext(file))+".json"
-	f, err := formatOf(result.Either(is, json, ""))
+	f, err := formatOf(measure.Either(is, json, ""))
 	return err == nil && f != nil && f.benchmarks
 }
 

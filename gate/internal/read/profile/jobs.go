@@ -241,10 +241,7 @@ func ambiguous(dir string, groups []group) error {
 	for _, g := range groups[:min(len(groups), most)] {
 		var names []string
 		for _, f := range g.files[:min(len(g.files), most)] {
-			rank := "no rank"
-			if f.rank >= 0 {
-				rank = fmt.Sprintf("rank %d", f.rank)
-			}
+			rank := measure.Either(f.rank >= 0, fmt.Sprintf("rank %d", f.rank), "no rank")
 			names = append(names, rank+" in "+f.name)
 		}
 		if n := len(g.files) - most; n > 0 {

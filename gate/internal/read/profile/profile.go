@@ -169,7 +169,7 @@ func Draw(side result.Side, r *Recording, kernels []measure.Subject, rank string
 	}
 	o.Step = cmp.Or(side.Step, trace.NoStep)
 	d, err := trace.Draw(r.Traces, o, kernels, rank)
-	return result.Either(err != nil, nil, d) // it may have been cut before
+	return measure.Either(err != nil, nil, d) // it may have been cut before
 }
 
 func (r Rule) options() (trace.Options, error) {

@@ -155,7 +155,7 @@ func exportBeside(report string) string {
 	from, err := os.Stat(report)
 	to, missing := os.Stat(export)
 	older := err != nil || missing != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime())
-	return result.Either(older, "", export)
+	return measure.Either(older, "", export)
 }
 
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.

@@ -143,10 +143,7 @@ var graphKey = input.Pattern(`(CompiledFxGraph )[a-z2-7]{30,}`)
 // rangeName is the common name of the occurrences of an annotation.
 func rangeName(raw string) string {
 	name := measure.NormalizeRange(graphKey().ReplaceAllString(raw, "${1}…"))
-	if name == stepPrefix {
-		return stepName
-	}
-	return name
+	return measure.Either(name == stepPrefix, stepName, name)
 }
 
 // callVersion ends the names of some functions: cudaGetDeviceProperties_v2.
@@ -156,10 +153,7 @@ var callVersion = input.Pattern(`_v[0-9]+$`)
 // function.
 func callName(raw string) string {
 	name := measure.NormalizeLine(callVersion().ReplaceAllString(raw, ""))
-	if name == "" || name == "INVALID" {
-		return "a CUDA call"
-	}
-	return name
+	return measure.Either(name == "" || name == "INVALID", "a CUDA call", name)
 }
 
 // parseCopy reads the name of a copy, "Memcpy HtoD (Pinned -> Device)", or of a memset, "Memset (Device)". What it does

@@ -190,10 +190,7 @@ func (t *trace) models(used []int32) string {
 		if !listed && len(t.gpus) > 0 {
 			names = slices.Collect(maps.Values(t.gpus))
 			slices.Sort(names)
-			if names[0] != names[len(names)-1] {
-				return ""
-			}
-			return names[0]
+			return measure.Either(names[0] != names[len(names)-1], "", names[0])
 		}
 		names = append(names, name)
 	}

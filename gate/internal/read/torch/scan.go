@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -185,10 +186,7 @@ func (s *scanner) mend() error {
 	}
 	n := 0
 	for ; n < end; n++ {
-		look := &telling[0]
-		if s.quoted {
-			look = &telling[1]
-		}
+		look := measure.Either(s.quoted, &telling[1], &telling[0])
 		for n < end && !look[b[n]] { // most bytes
 			n++
 		}

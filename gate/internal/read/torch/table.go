@@ -295,10 +295,7 @@ func (t *printed) split() (ran []work, err error) {
 			return ran, nil
 		}
 	}
-	why := "kernels and annotations cannot be told apart"
-	if sum[0] < total {
-		why = "rows are missing"
-	}
+	why := measure.Either(sum[0] < total, "rows are missing", "kernels and annotations cannot be told apart")
 	return nil, model.Refuse(model.RowsMissing,
 		printAgain+"; if that does not help, use the trace: prof.export_chrome_trace",
 		"%s: the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms: %s", t.place(),

@@ -188,6 +188,6 @@ func add(a, b []float64) []float64 {
 
 // StepMetric is the period by whose parts the step of a side is explained: the mean one where it is known.
 func StepMetric(s *recorded.Index) string {
-	return result.Either(s.HasMetric(measure.Workload, measure.MeanStep.Name), measure.MeanStep.Name,
+	return measure.Either(s.HasMetric(measure.Workload, measure.MeanStep.Name), measure.MeanStep.Name,
 		measure.StepTime.Name)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Limits of the search for kernels, and what stands for any namespace.
@@ -202,10 +203,7 @@ func globals(code []byte, report func(name string, at place)) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
 			before := string(code[bytes.LastIndexAny(code[:word[0]], ";{}")+1 : start]) // a::k
-			opens := strings.Join(open, " ") + before
-			if !matched {
-				opens = all
-			}
+			opens := measure.Either(!matched, all, strings.Join(open, " ")+before)
 			report(string(head[m[2]:m[3]]), place{line: line, defined: head[m[6]] == '{', opens: opens,
 				before: before, after: string(head[m[4]:m[5]])})
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -46,7 +45,7 @@ func (o Options) Run(command []string) (code int, err error) {
 	signal.Notify(r.signals, passedOn...)
 	defer signal.Stop(r.signals)
 
-	err = result.Either(r.status.Profiled, r.profile, r.plain)()
+	err = measure.Either(r.status.Profiled, r.profile, r.plain)()
 	if err != nil {
 		r.status.Failure = measure.NormalizeLine(err.Error())
 		if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
@@ -59,7 +58,7 @@ func (o Options) Run(command []string) (code int, err error) {
 	if why := r.status.write(r.file); why != nil && err == nil && r.wanted() {
 		err = fmt.Errorf("what became of this rank cannot be said in %s: %w", o.Gather, why)
 	}
-	code = result.Either(r.status.ExitCode < 0, 128+r.number, r.status.ExitCode)
+	code = measure.Either(r.status.ExitCode < 0, 128+r.number, r.status.ExitCode)
 	if code == 0 && err != nil {
 		code = NotRecorded
 	}
@@ -281,5 +280,5 @@ func Program(private string) int {
 	x := outcome(cmd.ProcessState)
 	children.EndLeft(leftGrace)
 	out.Encode(x)
-	return result.Either(x.Code < 0, 128+x.Number, x.Code)
+	return measure.Either(x.Code < 0, 128+x.Number, x.Code)
 }

@@ -84,10 +84,7 @@ func (j *job) match() {
 		}
 	}
 	for g, by := range made {
-		n := members[g.Channel]
-		if g.Communicator == 0 {
-			n = len(j.ranks)
-		}
+		n := measure.Either(g.Communicator == 0, len(j.ranks), members[g.Channel])
 		all := measure.Sum(by, func(x madeBy) int { return len(x.ranks) })
 		if n < 2 || all < n || slices.ContainsFunc(by, func(x madeBy) bool { return x.names != by[0].names }) {
 			continue

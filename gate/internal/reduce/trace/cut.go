@@ -8,8 +8,8 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // cut is one trace and the parts of it that count.
@@ -47,7 +47,7 @@ func (c *cut) file() string { return filepath.Base(c.Source) }
 
 // laid are the steps of the run, or its cycles.
 func (c *cut) laid() []model.Interval {
-	return result.Either(len(c.steps) == 0, c.cycles, c.steps)
+	return measure.Either(len(c.steps) == 0, c.cycles, c.steps)
 }
 
 // laidOn are the steps of the run, or the cycles of a device.

@@ -79,10 +79,7 @@ func (d *drawing) of(s measure.Subject) int64 {
 
 // rankName names the rank of a job that a cut is of, "" where it is of none.
 func (c *cut) rankName() string {
-	if c.Job == "" {
-		return ""
-	}
-	return "rank " + strconv.Itoa(c.Rank)
+	return measure.Either(c.Job == "", "", "rank "+strconv.Itoa(c.Rank))
 }
 
 type drawable struct {

@@ -311,10 +311,7 @@ func (j job) rank(i int) measure.Subject {
 
 func setMean(run int, row *model.Series, t *table) {
 	values := slices.DeleteFunc(slices.Clone(row.Values), math.IsNaN)
-	n := len(values)
-	if row.Metric.OverRanks() {
-		n = len(row.Values)
-	}
+	n := measure.Either(row.Metric.OverRanks(), len(row.Values), len(values))
 	if n == 0 || row.Metric.Name == measure.CausedWait.Name { // which is of a rank
 		return
 	}

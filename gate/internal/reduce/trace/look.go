@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // look notes what the choice of the step and of the runs needs.
@@ -81,7 +80,7 @@ func (c *cut) worked() func(*model.Launch) int64 {
 	moves := c.communicates()
 	beside := slices.Contains(moves, false)
 	return func(l *model.Launch) int64 {
-		return result.Either(beside && moves[l.Kernel], 0, l.End-l.Start)
+		return measure.Either(beside && moves[l.Kernel], 0, l.End-l.Start)
 	}
 }
 

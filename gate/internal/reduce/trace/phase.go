@@ -7,7 +7,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 const (
@@ -128,7 +127,7 @@ func commonLoops(cuts []*cut, o ordering) (out []candidatePhase) {
 // most of the rest of the run.
 func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candidatePhase) {
 	other := func(p candidatePhase) int {
-		return result.Either(like == nil || p.isOf(like), 0, 1)
+		return measure.Either(like == nil || p.isOf(like), 0, 1)
 	}
 	uneven := func(p candidatePhase) bool {
 		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })

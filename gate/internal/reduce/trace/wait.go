@@ -147,9 +147,6 @@ func (c *cut) sectionOf() func(*model.Collective) int {
 		}
 	}
 	return func(m *model.Collective) int {
-		if m.Step >= 0 && int(m.Step) < s.from {
-			return inWarmup
-		}
-		return int(m.Section)
+		return measure.Either(m.Step >= 0 && int(m.Step) < s.from, inWarmup, int(m.Section))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Post is the answer of a gate in the forms that a code host shows. It is JSON between a process without network and
@@ -109,10 +110,7 @@ const Descriptor = "NSGATE_TOKEN_FD"
 
 // Token is the token in the environment of a job, "" for none.
 func Token(getenv func(string) string) string {
-	if getenv("GITHUB_ACTIONS") == "true" {
-		return getenv(tokens[0])
-	}
-	return getenv(tokens[1])
+	return measure.Either(getenv("GITHUB_ACTIONS") == "true", getenv(tokens[0]), getenv(tokens[1]))
 }
 
 // Hand puts a token from a descriptor where [New] looks for it. The kernel shows none that is set so late.

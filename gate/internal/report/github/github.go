@@ -162,13 +162,13 @@ func annotations(v *story.Story) []annotation {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
-		title := result.Either(x.Gate, "nsgate: ", "") + x.Title
+		title := measure.Either(x.Gate, "nsgate: ", "") + x.Title
 		out = append(out, annotation{levels[x.Class], Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := measure.HowMany(rest, func(x story.Remark) bool { return x.Class <= story.Fails })
-		slower := result.Either(failed > 0, fmt.Sprintf("%d more slower", failed), "")
-		warned := result.Either(failed < len(rest), fmt.Sprintf("%d more with a warning", len(rest)-failed), "")
+		slower := measure.Either(failed > 0, fmt.Sprintf("%d more slower", failed), "")
+		warned := measure.Either(failed < len(rest), fmt.Sprintf("%d more with a warning", len(rest)-failed), "")
 		out = append(out, annotation{levels[rest[0].Class],
 			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)),
 				Message: story.Join(" and ", slower, warned) + "; see the job summary"}})

@@ -41,7 +41,7 @@ func (v *Story) causes(of ...Class) []Cause {
 		list = v.foldRanks(list, &program)
 	}
 	list = foldSections(v.foldDevices(foldRanges(foldLaunches(list)), &program))
-	step := result.Either(v.Fall != nil && v.Fall.Mean, measure.MeanStep, measure.StepTime)
+	step := measure.Either(v.Fall != nil && v.Fall.Mean, measure.MeanStep, measure.StepTime)
 	list = append(list, v.idle(Group(program).of(step.Name), program)...)
 	worst(list)
 	list = foldProgram(list, program)
@@ -309,7 +309,7 @@ func (c Cause) launched() float64 {
 	const alike = 0.03
 	factor := float64(launches.F.Head / launches.F.Base)
 	unlike := !(factor > 1) || math.Abs(float64(total.F.Head/total.F.Base)/factor-1) > alike
-	return result.Either(unlike, 0, factor)
+	return measure.Either(unlike, 0, factor)
 }
 
 // moreLaunches is the text of a cause of [foldLaunches].

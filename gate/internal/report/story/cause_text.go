@@ -24,7 +24,7 @@ func (c *Cause) Lead() Row {
 		}
 	}
 	// Of the workload the mean step and the run are other views of its step.
-	metrics := result.Either(c.Rows[0].F.Subject() == measure.Workload, []string{measure.StepTime.Name},
+	metrics := measure.Either(c.Rows[0].F.Subject() == measure.Workload, []string{measure.StepTime.Name},
 		[]string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name})
 	for _, metric := range metrics {
 		r := measure.First(c.Rows, func(r *Row) bool { return r.Class == c.Class && r.F.Metric == metric })
@@ -44,9 +44,9 @@ func (v *Story) tell(c *Cause) {
 		if v.Ranks != nil {
 			c.Why = v.Ranks.Told
 		}
-		c.Short = c.Subject + result.Either(v.Report.Ranks.Straggler.Late, " is late", " is slower")
+		c.Short = c.Subject + measure.Either(v.Report.Ranks.Straggler.Late, " is late", " is slower")
 	case c.idle != nil:
-		every := result.Either(v.Fall.Mean, "a step on average", "in every step")
+		every := measure.Either(v.Fall.Mean, "a step on average", "in every step")
 		c.Why, c.Short = []string{waits(*c.idle, every, UnitOf(v.Report.Head),
 			Group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(c.totals) > 0:
@@ -121,14 +121,14 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 		}
 	}
 	return text + Wrapped(", in range ", Clean(r.F.Role), "") +
-		result.Either(r.Share != "" && r.F.Scope == measure.ScopeKernel, ", "+r.Share+" of GPU time", "")
+		measure.Either(r.Share != "" && r.F.Scope == measure.ScopeKernel, ", "+r.Share+" of GPU time", "")
 }
 
 // partsOf says which parts of a longer step or GPU time take longer, "" where none is known to.
 func (v *Story) partsOf(c *Cause, r Row) string {
 	per := " a " + UnitOf(v.Report.Head)
 	if parts := v.Fall.longer(); len(parts) > 0 && ofStep(r) {
-		what := result.Either(len(parts) == 1, "One part of a step takes", "Several parts of a step take")
+		what := measure.Either(len(parts) == 1, "One part of a step takes", "Several parts of a step take")
 		return what + " longer: " + strings.Join(beginning(parts, 3, ""), ", ")
 	}
 	if len(c.added) > 0 {
@@ -277,7 +277,7 @@ func replaced(r Row, per string) (why []string, short string) {
 		}
 		return strings.Join(names, " and ")
 	}
-	verb := result.Either(len(fresh) > 1, "take", "takes")
+	verb := measure.Either(len(fresh) > 1, "take", "takes")
 	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, Join(", ", r.Interval, r.Allowed))
 	switch r.F.Match {
 	case "name":
@@ -305,7 +305,7 @@ func replaced(r Row, per string) (why []string, short string) {
 	if r.F.Match == "rest" {
 		return why, brief(fresh) + " new, " + brief(gone) + " gone"
 	}
-	return why, brief(fresh) + result.Either(len(fresh) > 1, " replace ", " replaces ") + brief(gone)
+	return why, brief(fresh) + measure.Either(len(fresh) > 1, " replace ", " replaces ") + brief(gone)
 }
 
 // waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil without an increase.

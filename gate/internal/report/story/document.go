@@ -135,7 +135,7 @@ func (v *Story) Document() Document {
 	if v.Several() {
 		return v.ofWorkloads()
 	}
-	tone := result.Either(v.Tone == Good && v.Counts.Warned > 0, Doubtful, v.Tone)
+	tone := measure.Either(v.Tone == Good && v.Counts.Warned > 0, Doubtful, v.Tone)
 	rest, sides := v.Below()
 	first, last := v.Says()
 	d := Document{Top{tone.Of(Bind(v.Word)), v.Icon(), v.Workload, v.Stated, v.Lead, v.Behind(), rest, sides, nil},
@@ -242,7 +242,7 @@ func (g Group) Lines() []Line {
 		inner(Plain.Of(r.Metric+NB+" "+r.Describe()), Minor.Of(Wrapped(NB+" ", r.Runs(), "")))
 	}
 	for _, x := range f.Parts {
-		inner(Minor.Of(result.Either(x.Gone(), "-", "+") + NB + x.Time() + NB + " " + x.Subject))
+		inner(Minor.Of(measure.Either(x.Gone(), "-", "+") + NB + x.Time() + NB + " " + x.Subject))
 	}
 	list = slices.Concat(list, measure.Map(g.Said(), func(t string) Line { return Marked(2, "•", Plain, t) }))
 	if c := g.Cause(); c != nil {

@@ -103,7 +103,7 @@ func (v *Story) headlines() {
 			v.Rest = v.Reason
 		}
 	}
-	start += result.Either(r != nil || v.Workload != "default", Bind(Elide(v.Workload, 30))+NB+" ", "")
+	start += measure.Either(r != nil || v.Workload != "default", Bind(Elide(v.Workload, 30))+NB+" ", "")
 	room := MaxHeadline - Columns(v.Word+start)
 	if r != nil {
 		v.Lead = v.effectLine(r, room, true)
@@ -194,9 +194,9 @@ func (v *Story) effectLine(r *Row, room int, why bool) string {
 	name := r.effectName()
 	base, head := r.F.Base, r.F.Head
 	by := math.Abs(float64(r.F.Change))
-	digits := result.Either(by >= 0.1 && by < 10, 3, 4) // above, the change is a factor of four digits
+	digits := measure.Either(by >= 0.1 && by < 10, 3, 4) // above, the change is a factor of four digits
 	both := base.Known() && head.Known() && r.Class != New && r.Class != Gone
-	values := result.Either(both, pair(base, head, r.F.Unit, digits), r.Values)
+	values := measure.Either(both, pair(base, head, r.F.Unit, digits), r.Values)
 	for _, wide := range []int{30, 16, 8} {
 		if text := v.against(r, Bind(Elide(name, wide))); text != "" && Columns(text) <= room {
 			return text
@@ -242,7 +242,7 @@ func (r *Row) effectName() string {
 	case measure.StepTime.Name:
 		return "step"
 	case measure.GPUTime.Name:
-		return result.Either(r.F.Subject() == measure.Workload, "", r.Subject+" ") + "GPU time"
+		return measure.Either(r.F.Subject() == measure.Workload, "", r.Subject+" ") + "GPU time"
 	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
 		return r.Subject
 	}
@@ -258,7 +258,7 @@ func (r *Row) effectName() string {
 
 // quantity names the metric of a row: "saxpy launches", of the workload the metric alone.
 func (r *Row) quantity() string {
-	return result.Either(r.Subject == Subject(measure.ScopeWorkload, ""), "", r.Subject+" ") + r.Metric
+	return measure.Either(r.Subject == Subject(measure.ScopeWorkload, ""), "", r.Subject+" ") + r.Metric
 }
 
 // during places a section of a run: "before the steps", "in the warm-up".
@@ -282,7 +282,7 @@ func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && v.Causes[0].has(r) {
 		first := v.Causes[0].Rows[0].F
 		own := first.Bounded() || first.Subject() == r.F.Subject() && !v.Causes[0].Rank
-		caused = result.Either(own, "", v.Causes[0].Short)
+		caused = measure.Either(own, "", v.Causes[0].Short)
 	}
 	full := Join(", ", interval, limit)
 	switch {
@@ -345,7 +345,7 @@ func (v *Story) Sides() string {
 	switch {
 	case r.Base.Runs > 0 && r.Head.Runs > 0:
 		runs = fmt.Sprintf("%d and %s", r.Base.Runs, measure.Count(r.Head.Runs, "run")) +
-			result.Either(r.Base.Unprofiled > 0 || r.Head.Unprofiled > 0,
+			measure.Either(r.Base.Unprofiled > 0 || r.Head.Unprofiled > 0,
 				fmt.Sprintf(" (%d and %d unprofiled)", r.Base.Unprofiled, r.Head.Unprofiled), "")
 	case r.Head.Runs > 0:
 		runs = measure.Count(r.Head.Runs, "run")

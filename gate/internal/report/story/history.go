@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/codehost"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // TrendTable lists every number over time, the largest change first, drawn in at most width bars.
@@ -85,18 +84,18 @@ func LevelTable(h *history.History, source codehost.Source) (t *Table, none stri
 		t.Rows = append(t.Rows, r)
 	}
 	const few = "too few sessions to tell: ten are needed; below is the change from the first to the last"
-	return t, result.Either(enough, result.Either(len(t.Rows) == 0, "none", ""), few)
+	return t, measure.Either(enough, measure.Either(len(t.Rows) == 0, "none", ""), few)
 }
 
 // Period is the first and the last time of moments, one where they are the same.
 func Period(all []history.Moment) string {
 	first, last := When(all[0]), When(all[len(all)-1])
-	return first + result.Either(first == last, "", " to "+last)
+	return first + measure.Either(first == last, "", " to "+last)
 }
 
 // When is the day of a moment, or the file that a harness wrote without one.
 func When(m history.Moment) string {
-	return result.Either(m.At.IsZero() && m.File != "", Elide(Clean(m.File), MaxName), Day(m.At))
+	return measure.Either(m.At.IsZero() && m.File != "", Elide(Clean(m.File), MaxName), Day(m.At))
 }
 
 // Elsewhere lists the sessions since which the driver, the clock or the like is another.
@@ -117,6 +116,6 @@ func Others(m history.Moment) []string {
 
 // origin is the commit of a level, or the file where the moment has none.
 func origin(of string, at history.Moment) string {
-	most := result.Either(at.Commit == "" && at.File != "", MaxName, 12)
+	most := measure.Either(at.Commit == "" && at.File != "", MaxName, 12)
 	return cmp.Or(Elide(Clean(of), most), "an unknown commit")
 }

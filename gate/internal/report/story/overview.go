@@ -20,7 +20,7 @@ func Overview(v *Story) *Table {
 		return t
 	}
 	base, head := UnitOf(r.Base), UnitOf(r.Head)
-	t.Title += result.Either(base != head, ": baseline per "+base+", head per "+head, "")
+	t.Title += measure.Either(base != head, ": baseline per "+base+", head per "+head, "")
 	const always = 8 // rows that are shown whatever changed
 	same := 0
 	for i, x := range r.Overview {

@@ -16,7 +16,7 @@ import (
 const NS = "ns"
 
 func Quantity(n result.Number, unit string) string {
-	return result.Either(n == 0 && unit == NS, "0"+NB+NS, Bind(measure.Quantity(float64(n), Clean(unit))))
+	return measure.Either(n == 0 && unit == NS, "0"+NB+NS, Bind(measure.Quantity(float64(n), Clean(unit))))
 }
 
 func Percent(n result.Number) string   { return Bind(measure.Percent(float64(n))) }
@@ -41,7 +41,7 @@ func shareOf(n result.Number) string             { return n.Given(Share(n)) }
 
 // Signed prints a change of time with its sign, "" where it is unknown.
 func Signed(n result.Number) string {
-	return n.Given(result.Either(n < 0, "-", "+") + Quantity(result.Number(math.Abs(float64(n))), NS))
+	return n.Given(measure.Either(n < 0, "-", "+") + Quantity(result.Number(math.Abs(float64(n))), NS))
 }
 
 // Metric is a metric in words: "total time".
@@ -105,19 +105,19 @@ func ago(d time.Duration) string {
 }
 
 func Day(t time.Time) string {
-	return result.Either(t.IsZero(), "an unknown day", t.UTC().Format(time.DateOnly))
+	return measure.Either(t.IsZero(), "an unknown day", t.UTC().Format(time.DateOnly))
 }
 
 // machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
 func machine(e model.Environment) string {
-	clock := result.Either(e.ClockMHz > 0, strconv.Itoa(e.ClockMHz), "")
+	clock := measure.Either(e.ClockMHz > 0, strconv.Itoa(e.ClockMHz), "")
 	return Join(", ", gpus(e), Wrapped("board ", e.Board, ""), Wrapped("driver ", e.Driver, ""),
 		Wrapped("CUDA ", e.CUDA, ""), e.Tool, Wrapped("SM clock ", clock, " MHz"))
 }
 
 // hardware labels [machine], which is the tool alone where results of a harness name no GPU.
 func hardware(e model.Environment) string {
-	return result.Either(machine(e) == e.Tool, "tool", "GPU")
+	return measure.Either(machine(e) == e.Tool, "tool", "GPU")
 }
 
 // gpus is the number and the model of the GPUs.
@@ -125,7 +125,7 @@ func gpus(e model.Environment) string {
 	if e.GPUs > 1 && e.Unlike() {
 		return fmt.Sprintf("%d GPUs, %s", e.GPUs, e.GPU)
 	}
-	return result.Either(e.GPUs > 1 && e.GPU != "", fmt.Sprintf("%d × %s", e.GPUs, e.GPU), e.GPU)
+	return measure.Either(e.GPUs > 1 && e.GPU != "", fmt.Sprintf("%d × %s", e.GPUs, e.GPU), e.GPU)
 }
 
 // side prints the runs, the step, the warm-up and the commit of a side.
@@ -136,7 +136,7 @@ func side(s result.Side) string {
 	runs := measure.Count(s.Unprofiled, "unprofiled run")
 	if s.Runs != 0 {
 		runs = measure.Count(s.Runs, "run") +
-			result.Either(s.Unprofiled > 0, fmt.Sprintf(" and %d unprofiled", s.Unprofiled), "")
+			measure.Either(s.Unprofiled > 0, fmt.Sprintf(" and %d unprofiled", s.Unprofiled), "")
 	}
 	steps := ""
 	if s.Step != "" {
@@ -144,7 +144,7 @@ func side(s result.Side) string {
 	} else if s.Repeats > 0 {
 		steps = "steps found by kernels, which repeat " + measure.Count(int(s.Repeats), "time")
 	}
-	return Join(", ", runs+result.Either(s.Sessions > 0, " in "+measure.Count(s.Sessions, "session"), ""), steps,
+	return Join(", ", runs+measure.Either(s.Sessions > 0, " in "+measure.Count(s.Sessions, "session"), ""), steps,
 		Join(": ", Wrapped("warm-up ", s.Warmup, ""), s.Skipped), Wrapped("commit ", CommitID(s.Commit, 24), ""))
 }
 
@@ -169,13 +169,13 @@ func Wrapped(before, text, after string) string {
 func spark(base, head []result.Number, limit result.Number) string {
 	all := slices.Concat(base, head)
 	drawn := bars(base, all, limit, MaxSpark) + NB + "→" + NB + bars(head, all, limit, MaxSpark)
-	return result.Either(min(len(Known(base)), len(Known(head))) < 2, "", drawn)
+	return measure.Either(min(len(Known(base)), len(Known(head))) < 2, "", drawn)
 }
 
 // BarsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays
 // flat.
 func BarsOf(runs []result.Number, most int) string {
-	return result.Either(len(Known(runs)) < 2, "", bars(runs, runs[max(len(runs)-most, 0):], 0.01, most))
+	return measure.Either(len(Known(runs)) < 2, "", bars(runs, runs[max(len(runs)-most, 0):], 0.01, most))
 }
 
 // bars draws the last of some runs on the scale of all of these, which spans at least the limit.

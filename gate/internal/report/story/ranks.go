@@ -79,7 +79,7 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 		return Quantity(value(k), NS) + " " + Bind(Elide(Clean(k.Name), 20))
 	}
 	median := "median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … "
-	return end(known[0]) + " … " + result.Either(n > 2, median, "") + end(known[n-1]) + " " + NB + bars
+	return end(known[0]) + " … " + measure.Either(n > 2, median, "") + end(known[n-1]) + " " + NB + bars
 }
 
 // strip draws a value over the ranks, in their order, as bars from the least to the most.

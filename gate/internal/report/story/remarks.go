@@ -52,7 +52,7 @@ func (v *Story) Remarks() []Remark {
 		}
 	}
 	for _, w := range v.Each {
-		at, of := len(out), result.Either(v.Several(), w.Workload+": ", "")
+		at, of := len(out), measure.Either(v.Several(), w.Workload+": ", "")
 		passes := w.Gate.Code == 0
 		switch failing := slices.ContainsFunc(w.Causes, func(c Cause) bool { return c.Class == Failing }); {
 		case !w.Judged() && passes:
@@ -94,7 +94,7 @@ func (v *Story) whole(of, answer string, class Severity) Remark {
 func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	lead := c.Lead()
 	f := lead.F
-	title := v.effectLine(&lead, 200, false) + result.Either(c.Rank, ": "+c.Short, "")
+	title := v.effectLine(&lead, 200, false) + measure.Either(c.Rank, ": "+c.Short, "")
 	said := slices.Clone(c.Why)
 	if len(said) > 0 && !c.Rank && c.idle == nil && len(lead.Parts) == 0 {
 		// the title has the numbers

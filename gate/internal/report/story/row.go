@@ -45,7 +45,7 @@ func newRow(f result.Finding) Row {
 	r := Row{
 		F: f, Class: classOf(f), Subject: Subject(f.Scope, f.Title()), Metric: Metric(f.Metric), Values: Values(f),
 		Interval: interval(f.Change, f.Low, f.High), Limit: strings.Join(limits(f, "", "≥ ", "≤ "), ", "),
-		FullName: result.Either(f.Name != f.Kernel, Clean(f.Name), ""), Change: f.Change.Given(Changed(f.Change)),
+		FullName: measure.Either(f.Name != f.Kernel, Clean(f.Name), ""), Change: f.Change.Given(Changed(f.Change)),
 		Match: match(f), Reason: Trimmed(f.Reason), Allowed: allowed(f),
 	}
 	if !f.Summed() {
@@ -82,7 +82,7 @@ func allowed(f result.Finding) string {
 		words = words[1:] // nothing changed by more
 	}
 	text := strings.Join(words, ", ")
-	return text + result.Either(text != "" && f.Rule != "" && f.Rule != "default", " ("+Clean(f.Rule)+")", "")
+	return text + measure.Either(text != "" && f.Rule != "" && f.Rule != "default", " ("+Clean(f.Rule)+")", "")
 }
 
 // tell moves the rows of removed kernels and of their replacements into the row that judges both together.
@@ -125,7 +125,7 @@ func (r *Row) addUp() {
 	base, head := r.F.Base/sums[0], r.F.Head/sums[1]
 	for i := range r.Parts {
 		x := &r.Parts[i]
-		by := result.Either(x.Gone(), base, head)
+		by := measure.Either(x.Gone(), base, head)
 		x.some = !(math.Abs(float64(by-1)) <= unlike)
 		if !x.some {
 			x.F.Base, x.F.Head = x.F.Base*by, x.F.Head*by
@@ -135,8 +135,8 @@ func (r *Row) addUp() {
 
 // Time is the time of a kernel that only one side has.
 func (r Row) Time() string {
-	time := result.Either(r.Gone(), r.F.Base, r.F.Head)
-	return Quantity(time, r.F.Unit) + result.Either(r.some, Bind(" in some runs"), "")
+	time := measure.Either(r.Gone(), r.F.Base, r.F.Head)
+	return Quantity(time, r.F.Unit) + measure.Either(r.some, Bind(" in some runs"), "")
 }
 
 // Gone reports whether only the baseline has the kernel.
@@ -173,8 +173,8 @@ func (r Row) Place() string {
 	at := result.Given(o.File, fmt.Sprintf("%s:%d in ", Clean(o.File), o.Line)) + Clean(o.Function)
 	at += Wrapped(", which calls ", Clean(o.Call), "") + Wrapped(" (", Elide(Clean(o.Operation), MaxName), ")")
 	if o.Share.Known() && o.Share < 0.9995 {
-		of := result.Either(r.F.Unit == measure.SyncCalls.Unit, "its calls", "the time in it")
-		at += " (" + Share(o.Share) + " of " + result.Either(o.Call == "", "its launches", of) + ")"
+		of := measure.Either(r.F.Unit == measure.SyncCalls.Unit, "its calls", "the time in it")
+		at += " (" + Share(o.Share) + " of " + measure.Either(o.Call == "", "its launches", of) + ")"
 	}
 	return at
 }
@@ -186,7 +186,7 @@ func (r Row) Title() string {
 }
 
 func (r Row) Delta() string {
-	return r.Change + result.Either(r.Change != "" && r.Interval != "", ", interval"+NB+r.Interval, "")
+	return r.Change + measure.Either(r.Change != "" && r.Interval != "", ", interval"+NB+r.Interval, "")
 }
 
 // Describe is a finding's numbers: "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
@@ -203,8 +203,8 @@ func (r Row) Cost() result.Number {
 	}
 	switch r.F.Metric {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
-		base := result.Either(r.F.Outcome == result.New, r.F.Base.Or(0), r.F.Base)
-		return result.Either(r.Gone(), r.F.Head.Or(0), r.F.Head) - base
+		base := measure.Either(r.F.Outcome == result.New, r.F.Base.Or(0), r.F.Base)
+		return measure.Either(r.Gone(), r.F.Head.Or(0), r.F.Head) - base
 	}
 	return result.Unknown
 }
@@ -244,8 +244,8 @@ func match(f result.Finding) string {
 	}
 	names := measure.Map(f.BaseNames, func(n string) string { return Elide(Clean(n), 60) })
 	names = beginning(names, 3, "")
-	was := result.Either(f.Match == "rest", ": ", " in place of ") + strings.Join(names, ", ")
-	was = result.Either(len(names) > 0, was, "")
+	was := measure.Either(f.Match == "rest", ": ", " in place of ") + strings.Join(names, ", ")
+	was = measure.Either(len(names) > 0, was, "")
 	if role := Clean(f.Role); role != "" && (f.Match == "place" || f.Match == "role") {
 		was += " in " + role
 	}
@@ -291,7 +291,7 @@ func (v *Story) benchmarks() *Table {
 	measure.Sort(rows, func(a, b Row) int { return cmp.Compare(b.F.Harm(), a.F.Harm()) })
 	compared := 0
 	for _, r := range rows {
-		metric := result.Either(r.F.Unit == NS, "", r.Metric)
+		metric := measure.Either(r.F.Unit == NS, "", r.Metric)
 		if r.Change != "" {
 			compared++
 		}

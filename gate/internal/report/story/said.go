@@ -53,7 +53,7 @@ func (v *Story) Says() (first, last []Said) {
 		where, also := Said{Label: "Where"}, Said{Label: "Also"}
 		do := Said{Label: "Do", Lines: []string{insight.Do(insight.Failure{Report: v.Report})}}
 		if len(v.Causes) > 0 {
-			most := result.Either(v.Verbose, len(v.Causes), maxCauses)
+			most := measure.Either(v.Verbose, len(v.Causes), maxCauses)
 			why.Lines, where.Lines = v.Causes[0].Why, v.Whereabouts(&v.Causes[0])
 			do.Lines = Nonempty(v.Causes[0].Do)
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]),
@@ -226,7 +226,7 @@ func (v *Story) undecided() string {
 			n++
 		}
 	}
-	return withoutStep(why + result.Either(n > 1, "; "+Count(n-1, "more comparison"), ""))
+	return withoutStep(why + measure.Either(n > 1, "; "+Count(n-1, "more comparison"), ""))
 }
 
 // Falls reports whether the waterfall belongs to the first lines.
@@ -264,15 +264,15 @@ func (v *Story) Whole() string {
 	if times == "" || len(kernels) == 0 || !v.Judged() {
 		return times
 	}
-	changed := result.Either(len(other) > 0, fmt.Sprintf("%d changed", len(other)), "none changed")
+	changed := measure.Either(len(other) > 0, fmt.Sprintf("%d changed", len(other)), "none changed")
 	return times + "; " + Count(len(kernels), "kernel") + ", " + Bind(changed)
 }
 
 // programTimes are the step and the GPU time, without the one that the headline is about.
 func (v *Story) programTimes() (texts []string) {
-	shown := result.Either(v.Judged(), v.effect, v.headed) // or the headline holds the reason
-	step := result.Either(v.Fall != nil && v.Fall.Mean, "typical step", "step")
-	sum := "GPU time" + result.Either(UnitOf(v.Report.Head) == "run", " of the run", "") // which repeats the step
+	shown := measure.Either(v.Judged(), v.effect, v.headed) // or the headline holds the reason
+	step := measure.Either(v.Fall != nil && v.Fall.Mean, "typical step", "step")
+	sum := "GPU time" + measure.Either(UnitOf(v.Report.Head) == "run", " of the run", "") // which repeats the step
 	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, sum}} {
 		r := v.Number(x.metric)
 		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric &&
@@ -280,7 +280,7 @@ func (v *Story) programTimes() (texts []string) {
 			continue
 		}
 		changed := r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001
-		texts = append(texts, Bind(x.name)+NB+r.Values+result.Either(changed, NB+"("+r.Change+")", ""))
+		texts = append(texts, Bind(x.name)+NB+r.Values+measure.Either(changed, NB+"("+r.Change+")", ""))
 	}
 	return texts
 }
@@ -300,7 +300,7 @@ func (v *Story) Behind() string {
 // Differences is the table of comparisons that differ and were not judged, with notes on them.
 func (v *Story) Differences() (t *Table, said []string) {
 	rows := Untold(v.Of(Differing))
-	rows = result.Either(v.Verbose, unfollowed, Notable)(rows)
+	rows = measure.Either(v.Verbose, unfollowed, Notable)(rows)
 	t = differences(rows)
 	if len(rows) == 0 {
 		return t, nil
@@ -311,7 +311,7 @@ func (v *Story) Differences() (t *Table, said []string) {
 		})
 	}
 	t.Title = "Differences, " + rows[0].Reason +
-		result.Either(UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil,
+		measure.Either(UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil,
 			"; steps are what repeats, all else is of the run", "")
 	for _, g := range Groups(rows) {
 		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(nothing)...)...),

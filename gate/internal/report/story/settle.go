@@ -28,7 +28,7 @@ func (v *Story) settle() {
 		other := func(c Cause) bool { return c.Lead().F.ReasonKey != result.KeyBoundsBroken }
 		bounds := !slices.ContainsFunc(v.Open, other) // of the head's own values, which no base build tells
 		if step == reason.BesideHead && (r.Paired || bounds) {
-			what := result.Either(bounds, "the head", "both builds")
+			what := measure.Either(bounds, "the head", "both builds")
 			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure "+what+" again, on a quiet host and with more runs")
 		}
 		v.Next = []string{step}
@@ -59,7 +59,7 @@ func (v *Story) moreRuns(runs int) string {
 	if c == nil || c.Runs == "" || runs == 0 {
 		return ""
 	}
-	sides := result.Either(v.Report.Paired, 2, 1)
+	sides := measure.Either(v.Report.Paired, 2, 1)
 	return strings.Replace(Trimmed(c.Runs), result.RunsHere, strconv.Itoa(runs), 1) + v.takes(sides*runs) +
 		Wrapped(", with ", Trimmed(c.With), "")
 }

@@ -84,7 +84,7 @@ func factsOf(list ...Fact) []Fact {
 
 // Tell decides the contents of a report.
 func Tell(r *result.Report, o Options) *Story {
-	accepting := "To accept " + result.Either(r.Verdict == result.Pass, "the faster values", "as the new baseline")
+	accepting := "To accept " + measure.Either(r.Verdict == result.Pass, "the faster values", "as the new baseline")
 	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(Trimmed(r.Workload), 100), "default"),
 		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...),
@@ -97,7 +97,7 @@ func Tell(r *result.Report, o Options) *Story {
 		row := newRow(f)
 		row.At = i
 		if f.Unit == measure.Launches.Unit && (fractional(f.Base) || fractional(f.Head)) {
-			row.Metric += result.Either(v.Ranks != nil, ", mean of ranks", ", mean")
+			row.Metric += measure.Either(v.Ranks != nil, ", mean of ranks", ", mean")
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -134,7 +134,7 @@ func fractional(n result.Number) bool {
 
 // UnitOf is the unit that times of a side are given for.
 func UnitOf(s result.Side) string {
-	return result.Either(s.Step != "", "step", "run")
+	return measure.Either(s.Step != "", "step", "run")
 }
 
 func (v *Story) Several() bool { return len(v.Report.Workloads) > 0 }
@@ -178,7 +178,7 @@ func (v *Story) Judged() bool { return v.Verdict() != result.NoVerdict }
 // Verdict is that of the report, no verdict where it has an unknown one.
 func (v *Story) Verdict() result.Verdict {
 	r := v.Report.Verdict
-	return result.Either(r == result.Pass || r == result.Fail, r, result.NoVerdict)
+	return measure.Either(r == result.Pass || r == result.Fail, r, result.NoVerdict)
 }
 
 // Of gives the rows of some classes, one class after the other.
@@ -244,7 +244,7 @@ func facts(r *result.Report, verbose bool) []Fact {
 		add("head GPU", head)
 	}
 	if r.Base.Runs+r.Base.Unprofiled+r.Head.Runs+r.Head.Unprofiled > 0 {
-		add("base", result.Either(r.Measured != nil, "none yet", side(r.Base)))
+		add("base", measure.Either(r.Measured != nil, "none yet", side(r.Base)))
 		add("head", side(r.Head))
 	}
 	judged := !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.NotJudged() })
@@ -260,7 +260,7 @@ func facts(r *result.Report, verbose bool) []Fact {
 		add("time", r.Spent.Detail())
 	}
 	at := r.Base.Environment.Start
-	add("baseline", r.Baseline+result.Either(r.Baseline != "" && !at.IsZero() && !r.Paired,
+	add("baseline", r.Baseline+measure.Either(r.Baseline != "" && !at.IsZero() && !r.Paired,
 		", newest session of "+at.UTC().Format(time.DateOnly), ""))
 	return withNotes()
 }
@@ -282,7 +282,7 @@ func detection(r *result.Report) string {
 // pairing says how base and head were measured, and how that widens the intervals.
 func pairing(r *result.Report, verbose bool) string {
 	const spread = ": the spread between hosts widens the intervals"
-	times := result.Either(r.Apart > 0, ", "+ago(time.Duration(float64(r.Apart)*float64(time.Second)))+" apart", "")
+	times := measure.Either(r.Apart > 0, ", "+ago(time.Duration(float64(r.Apart)*float64(time.Second)))+" apart", "")
 	switch {
 	case r.Paired:
 		return "interleaved in one session: no spread between hosts in the intervals"
@@ -327,7 +327,7 @@ func Detects(d *result.Detects) string {
 
 // Detected prints the smallest change that is detected, in two digits: "+3.1 %".
 func Detected(n result.Number) string {
-	return result.Either(n > 0, "+"+detected(n)+NB+"%", measure.Unknown)
+	return measure.Either(n > 0, "+"+detected(n)+NB+"%", measure.Unknown)
 }
 
 // detected is the number of [Detected], in per cent.

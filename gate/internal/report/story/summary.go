@@ -23,7 +23,7 @@ func Headline(s *result.Summary) string {
 	var what string
 	switch {
 	case s.Recorded.Step != "" && s.Period.Known():
-		what = Quantity(result.Either(s.StepTime > 0, s.StepTime, s.Period), NS) + " a step"
+		what = Quantity(measure.Either(s.StepTime > 0, s.StepTime, s.Period), NS) + " a step"
 	case s.GPUTime.Known():
 		what = Quantity(s.GPUTime, NS) + " of kernels a " + per(s)
 	case s.Recorded.Runs == 0 && s.Recorded.Unprofiled > 0:
@@ -36,7 +36,7 @@ func Headline(s *result.Summary) string {
 				outputs++
 			}
 		}
-		what = result.Either(len(rows) > 0, Count(len(rows), "benchmark"), Count(outputs, "output"))
+		what = measure.Either(len(rows) > 0, Count(len(rows), "benchmark"), Count(outputs, "output"))
 	default:
 		what = Count(len(s.Kernels), "kernel")
 	}
@@ -64,7 +64,7 @@ func (v *Story) brief(s *result.Summary) (lines []Line) {
 
 // per is the unit that amounts are given for.
 func per(s *result.Summary) string {
-	return result.Either(s.Recorded.Environment.Counted(), "launch", UnitOf(s.Recorded))
+	return measure.Either(s.Recorded.Environment.Counted(), "launch", UnitOf(s.Recorded))
 }
 
 // Panels are the tables of a summary, with whole names of kernels where full is set.
@@ -118,7 +118,7 @@ func kernelTable(s *result.Summary, all, full bool) *Table {
 		{Title: "total", Right: true, Rank: 1, Optional: true, Label: "total"},
 		{Title: "of the step", Right: true, Rank: 4, Optional: true, Label: "of the step"},
 		{Title: "geometry", Rank: 3, Optional: true}, {Title: "range", Rank: 5, Least: 12, Optional: true}}}
-	launches := result.Either(s.Launches == 1, " launch", " launches")
+	launches := measure.Either(s.Launches == 1, " launch", " launches")
 	t.About = Join(" · ", Nonempty(amount(s.GPUTime, NS, "", per(s)), amount(s.Launches, "count", launches, per(s)))...)
 	var rest result.SummaryKernel
 	left := 0
@@ -182,7 +182,7 @@ func collectiveTable(s *result.Summary) *Table {
 		if c == nil {
 			continue
 		}
-		name := result.Either(c.Operation == k.Kernel, "", Subject(measure.ScopeKernel, k.Kernel))
+		name := measure.Either(c.Operation == k.Kernel, "", Subject(measure.ScopeKernel, k.Kernel))
 		t.Add(Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareOf(k.Share), CellOf(k.Time, NS),
 			CellOf(k.Launches, "count"), total(s, k.Total), CellOf(c.Wait, NS), CellOf(k.Owned, NS),
 			CellOf(c.Bytes, "B"), CellOf(c.Rate, "B/s"), Elide(geometry(k.Grid, k.Block), 40), Elide(name, 60))
@@ -195,7 +195,7 @@ func collectiveTable(s *result.Summary) *Table {
 
 // total prints the total time of a kernel, "" for counters of single launches.
 func total(s *result.Summary, n result.Number) string {
-	return result.Either(s.Recorded.Environment.Counted(), "", CellOf(n, NS))
+	return measure.Either(s.Recorded.Environment.Counted(), "", CellOf(n, NS))
 }
 
 // amount is a number with its unit of counting, "" where it is unknown.
@@ -266,5 +266,5 @@ func Recording(s *result.Summary) []Fact {
 func barOf(share result.Number, class string, idle bool) plot.SVG {
 	colour := map[string]string{attribution.Communication.String(): "move", attribution.Copy.String(): "copy",
 		attribution.Memset.String(): "copy"}[class]
-	return plot.Part(float64(share), result.Either(idle, "idle", cmp.Or(colour, "calm")))
+	return plot.Part(float64(share), measure.Either(idle, "idle", cmp.Or(colour, "calm")))
 }

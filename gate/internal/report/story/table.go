@@ -124,7 +124,7 @@ func CounterTable(c *result.Cause) *Table {
 	for _, m := range c.Metrics {
 		changed := m.Base > 0 && m.Head.Known() && m.Head != m.Base
 		t.Add(Elide(Metric(m.Name), 40), Quantity(m.Base, m.Unit), Quantity(m.Head, m.Unit),
-			result.Either(changed, Changed(m.Head/m.Base-1), ""))
+			measure.Either(changed, Changed(m.Head/m.Base-1), ""))
 	}
 	return t
 }

@@ -52,7 +52,7 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	}
 	ranked := r.Ranks != nil && len(r.Ranks.Ranks) > 1
 	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own), Title: "Where the time went, per step" +
-		result.Either(ranked, ", mean of ranks", "")}
+		measure.Either(ranked, ", mean of ranks", "")}
 	f.judge(r.Findings)
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
@@ -113,7 +113,7 @@ func fallParts(w *result.Waterfall) []FallRow {
 	var rows []FallRow
 	for _, p := range w.Parts {
 		for _, o := range p.Owners {
-			class := result.Either(p.Class != "compute", Clean(p.Class)+": ", "")
+			class := measure.Either(p.Class != "compute", Clean(p.Class)+": ", "")
 			what := class + Subject(measure.ScopeKernel, o.Title())
 			rows = append(rows, FallRow{Own: o.Own, What: what, Subject: o.Subject(), name: o.Name, Class: p.Class})
 		}
@@ -161,7 +161,7 @@ func (f *Fall) print() {
 		for i, x := range list {
 			size := number(math.Abs(float64(round(x.Change))) / math.Pow10(decimals))
 			x.zero = size == number(0)
-			x.Text = result.Either(x.Change < 0 && !x.zero, "-", "+") + size + NB + scale.Unit
+			x.Text = measure.Either(x.Change < 0 && !x.zero, "-", "+") + size + NB + scale.Unit
 			list[i] = x
 		}
 	}
@@ -169,7 +169,7 @@ func (f *Fall) print() {
 }
 
 func (f *Fall) About() string {
-	return result.Either(f.Mean, "mean step", "step") + NB + pair(f.Base, f.Head, NS, 4) + NB + "(" +
+	return measure.Either(f.Mean, "mean step", "step") + NB + pair(f.Base, f.Head, NS, 4) + NB + "(" +
 		Changed(f.Head/f.Base-1) + ")"
 }
 
@@ -192,7 +192,7 @@ func (f *Fall) longer() (parts []string) {
 			parts, sum = append(parts, x.What+" "+x.Text), sum+x.Change
 		}
 	}
-	return result.Either(2*sum < f.Head-f.Base, nil, parts)
+	return measure.Either(2*sum < f.Head-f.Base, nil, parts)
 }
 
 // largest is the part that is at least half of a longer step, the zero value for none.
@@ -220,16 +220,16 @@ func (b Bars) Table() *Table {
 func Owner(class string, at measure.Place, isIdle bool) string {
 	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels",
 		"profiler": "the profiler's own work"}[class], Clean(class))
-	return Join(", ", result.Either(isIdle, "GPU idle: ", "")+what, placed(at))
+	return Join(", ", measure.Either(isIdle, "GPU idle: ", "")+what, placed(at))
 }
 
 // placed prints the host's place in idle time: "in range step after cudaFree", "cudaMalloc in range step".
 func placed(at measure.Place) string {
-	call := result.Either(at.Call == measure.HostCode, "", Clean(at.Call))
+	call := measure.Either(at.Call == measure.HostCode, "", Clean(at.Call))
 	return Elide(Join(" ", call, Wrapped("in range ", Clean(at.Range), ""), Wrapped("after ", at.After, "")),
 		wherePlace)
 }
 
 func (x FallRow) Interval() string {
-	return result.Either(x.Low.Known() && x.High.Known(), Signed(x.Low)+" … "+Signed(x.High), "")
+	return measure.Either(x.Low.Known() && x.High.Known(), Signed(x.Low)+" … "+Signed(x.High), "")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -197,7 +198,7 @@ func withoutStep(why string) string { return strings.TrimSuffix(why, ": "+reason
 func stepBy(step, command string) string {
 	before, after, ok := strings.Cut(step, reason.BesideHead)
 	own := !ok || after != "" && !strings.HasPrefix(after, " (")
-	return result.Either(own, step, before+reason.BesideHead+": "+command)
+	return measure.Either(own, step, before+reason.BesideHead+": "+command)
 }
 
 // clauses splits a sentence into what fits into a headline, with the mark that ends it, and the rest.

@@ -135,18 +135,12 @@ func parseCSV(text []byte, columns int) ([][]string, error) {
 
 // known is a cell, "" for nvidia-smi's ways to print an unknown value.
 func known(cell string) string {
-	if strings.HasPrefix(cell, "[") || cell == "N/A" {
-		return ""
-	}
-	return measure.NormalizeControl(cell)
+	return measure.Either(strings.HasPrefix(cell, "[") || cell == "N/A", "", measure.NormalizeControl(cell))
 }
 
 func number(cell string) float64 {
 	v, err := strconv.ParseFloat(cell, 64)
-	if err != nil || math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
+	return measure.Either(err != nil || math.IsInf(v, 0), math.NaN(), v)
 }
 
 const asCSV = "--format=csv,noheader,nounits"
