@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Refusal is the error of a measurement that must not be judged: it leads to "no verdict", never to a pass.
@@ -13,10 +15,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	if r.Next == "" {
-		return r.Reason
-	}
-	return r.Reason + "; " + r.Next
+	return measure.Either(r.Next == "", r.Reason, r.Reason+"; "+r.Next)
 }
 
 // Refuse makes a refusal. Its reason is formatted like fmt.Sprintf.

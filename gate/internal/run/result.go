@@ -81,7 +81,10 @@ func (r Run) end() time.Time {
 	if r.Held != nil {
 		return r.Start.Add(r.Duration - r.Held.Spent)
 	}
-	return measure.Either(r.served(), r.Server.Ready.Add(r.Duration), r.Start.Add(r.Duration))
+	if r.served() {
+		return r.Server.Ready.Add(r.Duration)
+	}
+	return r.Start.Add(r.Duration)
 }
 
 // misread is the first output, counted from 0, that was not printed once and as a number; -1 for none.

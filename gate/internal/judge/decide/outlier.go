@@ -163,7 +163,10 @@ func (t comparison) judged(x match.Pair) pair {
 		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
 		(*samples)[x.Session][x.Run] = math.NaN()
 	}
-	return measure.Either(p.Metric.OnHost(), winsoriseStep(p), p)
+	if p.Metric.OnHost() {
+		return winsoriseStep(p)
+	}
+	return p
 }
 
 // leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // SVG is a drawing as markup: every text in it is escaped, and it may stand in a page as it is.
@@ -94,10 +96,7 @@ func anchor(x float64) string {
 
 // attribute is an attribute of an element, "" without a value.
 func attribute(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return " " + name + `="` + html.EscapeString(value) + `"`
+	return measure.Either(value == "", "", " "+name+`="`+html.EscapeString(value)+`"`)
 }
 
 func percent(x float64) string { return number(100*x) + "%" }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -90,10 +91,7 @@ func answer[Q, A any](read func(Q, context.Context, func(A) error) error) int {
 		errors.As(err, &last.Failed.Refusal)
 		errors.As(err, &last.Failed.Errno)
 	}
-	if out.Encode(last) != nil {
-		return 1
-	}
-	return 0
+	return measure.Either(out.Encode(last) != nil, 1, 0)
 }
 
 // receive hands on the answers of a child until its last reply.
