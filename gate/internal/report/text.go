@@ -233,7 +233,8 @@ func newPage(o story.Options) *page {
 }
 
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
-// space unless one of them has it. Bound words wider than a line go on the next one, a single one loses its middle.
+// space unless one of them has it. Bound numbers wider than a line go on in the next one, another word or name loses its
+// middle.
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.Width/2)
 	var words [][]span
@@ -247,7 +248,7 @@ func (p *page) line(first, rest int, spans ...span) {
 		open = open && strings.IndexFunc(text, breaks) != 0
 		var fields []string
 		for word := range strings.FieldsFuncSeq(text, breaks) {
-			if story.Columns(word) > p.Width-rest {
+			if story.Columns(word) > p.Width-rest && strings.ContainsAny(word, "→%") {
 				word = story.Bound(story.Flat(word))
 			}
 			fields = append(fields, strings.FieldsFunc(word, breaks)...)
