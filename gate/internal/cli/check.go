@@ -127,7 +127,8 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		}
 		all = append(all, r)
 	}
-	if r = v.gated(e, all, checks, err); r == nil {
+	r = v.gated(e, all, checks, err)
+	if r == nil {
 		return err
 	}
 	keep(r)

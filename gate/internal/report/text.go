@@ -233,8 +233,7 @@ func newPage(o story.Options) *page {
 }
 
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
-// space unless one of them has it. Bound numbers wider than a line go on in the next one, another word or name loses its
-// middle.
+// space unless one of them has it. Bound numbers wider than a line are broken, another word loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.Width/2)
 	var words [][]span

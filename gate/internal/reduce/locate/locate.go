@@ -234,9 +234,7 @@ func partsOfCPP(source []byte) (comments, texts [][]int) {
 		case 'R':
 			end := ")" + string(text[2:len(text)-1]) + `"`
 			before, _, closed := bytes.Cut(source[part[1]:], []byte(end))
-			if part[1] += len(before); closed {
-				part[1] += len(end)
-			}
+			part[1] += len(before) + measure.Either(closed, len(end), 0)
 			fallthrough
 		case '"', '\'':
 			texts = append(texts, part)
@@ -278,7 +276,8 @@ func quoted(source []byte, texts [][]int) []byte {
 		}
 		spaces(text[:quotes])
 		spaces(text[max(0, len(text)-quotes):])
-		if last = at[1]; !joined().Match(gap) {
+		last = at[1]
+		if !joined().Match(gap) {
 			text[0] = ';'
 		}
 	}
