@@ -49,6 +49,14 @@ func TestForms(t *testing.T) {
 			"void (*f)(int, int)) {}\n__global__ void k(long n, const float x[], char unsigned c) {}\n",
 			map[string]string{"k(unsigned long long, const int *const *, void (*)(int, int))": "1",
 				"k(long, float const *, unsigned char)": "2"}},
+		{"what stands beside a type", "a.cu", "__global__ void k([[maybe_unused]] int n, float *x, int half, " +
+			"int d =\n    4) {}\n__global__ void k(float half, half *x) {}\n", map[string]string{
+			"k(int, float *, int, int)": "1", "k(float, __half *)": "3", "k(float, float *)": ""}},
+		{"templates by auto", "a.cu", "__global__ void k(auto *x, int n) {}\n", map[string]string{
+			"void k<float>(T1 *, int)": "1", "void k<float>(T1 *, float)": ""}},
+		{"a specialisation of fewer arguments", "a.cu", "template <class T, int N = 4>\n__global__ void k(T *x) " +
+			"{}\ntemplate <> __global__ void k<float>(float *x) {}\n", map[string]string{
+			"void k<float, (int)8>(T1 *)": "", "void k<double, (int)8>(T1 *)": "2"}},
 		{"no parameters", "a.cu", "__global__ void k(void) {}\n__global__ void k(int) {}\n", map[string]string{
 			"k()": "1", "k(int)": "2"}},
 		{"of C, by its bare name", "a.cu", "extern \"C\" __global__ void k(int *x, int n) {}\n",

@@ -21,13 +21,13 @@ var (
 	items = input.Pattern(item)
 	// signature matches what stands behind a name: template arguments and parameters.
 	signature   = input.Pattern(`^\s*(?:<` + list + `>)?\s*\((?:\s*void\s*|` + list + `)\)`)
-	template    = input.Pattern(`\btemplate\s*<`)
+	template    = input.Pattern(`\btemplate\s*<|\bauto\b`)
 	specialised = input.Pattern(`\btemplate\s*<\s*>`)
 	macro       = input.Pattern(`\b[A-Z][A-Z0-9_]+\b`) // which may hold any of them
 	// uncounted matches parameters whose number the preprocessor or an instance knows.
 	uncounted = input.Pattern(`#|\.\.\.|(?:^|,)\s*[A-Z_][A-Z0-9_]+\s*(?:[,(]|$)`)
-	// beside matches what stands beside a type: a default, a cast of a number, qualifiers.
-	beside = input.Pattern(`=.*|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|struct|typename|` +
+	// beside matches what stands beside a type: a default, attributes, a cast of a number, qualifiers.
+	beside = input.Pattern(`(?s:=.*)|\[\[[^\]]*\]\]|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|struct|typename|` +
 		`__grid_constant__)\b`)
 	array = input.Pattern(`\[[^\]]*\]`)
 	word  = input.Pattern(`\w+|[*&]`)
@@ -48,7 +48,7 @@ func (p place) fits(kernel []string) int {
 	if uncounted().MatchString(kernel[2]) || uncounted().MatchString(source[2]) {
 		parameters = possible
 	}
-	made := special || template().MatchString(p.before)
+	made := special || template().MatchString(p.before+p.after)
 	switch {
 	case min(args, parameters) == unlike, kernel[1] == "" && made,
 		kernel[1] != "" && !made && !macro().MatchString(p.before):
@@ -63,10 +63,11 @@ func (p place) fits(kernel []string) int {
 
 // alike compares the types of a kernel with those of a source, which has fewer arguments where they are deduced.
 func alike(types, source string, parameters bool) int {
-	of, all, own := exact, items().FindAllString(types, -1), items().FindAllString(source, -1)
+	all, own := items().FindAllString(types, -1), items().FindAllString(source, -1)
 	if len(own) > len(all) || parameters && len(own) < len(all) {
 		return unlike
 	}
+	of := exact - min(len(all)-len(own), 1) // arguments that are left out may have defaults
 	for i, text := range own {
 		want, wantNames := spelled(all[i])
 		got, names := spelled(text)
@@ -87,8 +88,8 @@ func alike(types, source string, parameters bool) int {
 // spelled are the words of a type, without its qualifiers: those of the language in order, then the others.
 func spelled(text string) (builtins, names []string) {
 	text = strings.NewReplacer("true", "1", "false", "0").Replace(beside().ReplaceAllString(text, ""))
-	for _, w := range word().FindAllString(array().ReplaceAllString(text, "*"), -1) {
-		if builtin().MatchString(w) {
+	for i, w := range word().FindAllString(array().ReplaceAllString(text, "*"), -1) {
+		if builtin().MatchString(w) && (i == 0 || w != "half") { // the name of a parameter
 			builtins = append(builtins, strings.TrimLeft(strings.TrimRight(w, "uUlL"), "_")) // 4ul, __half
 		} else {
 			names = append(names, w)
