@@ -89,10 +89,9 @@ func (t *Tree) open(name string) *file {
 		t.files = map[string]*file{}
 	}
 	t.files[name] = nil
-	if !t.Tracked(name) {
-		return nil
-	}
-	if text, err := input.ReadWithin(new(bytes.Buffer), t.Root, name, mostSource); err == nil {
+	differs := slices.ContainsFunc(t.Hunks, func(h git.Hunk) bool { return h.File == name }) // from a commit
+	text, err := input.ReadWithin(new(bytes.Buffer), t.Root, name, mostSource)
+	if err == nil && (differs || t.Tracked(name)) {
 		if source, ok := locate.ReadSource(name, text); ok {
 			t.files[name] = &file{source, len(text)}
 		}
@@ -155,17 +154,18 @@ func (t *Tree) Changed(file string, line int, is Relation) result.Remark {
 }
 
 // Calling says which changed lines of C++ call what a finding is about: they launch its kernel, or call the CUDA
-// function call, or those of copies and allocations. It is empty where none does.
+// function call, or that of allocations or of copies in its direction. It is empty where none does.
 func (t *Tree) Calling(f result.Finding, call string) result.Remark {
 	name, what := call, `\W%s\s*\(`
 	switch {
 	case call != "":
 	case f.Scope == measure.ScopeKernel:
 		name, what = f.Kernel, `\W%[1]s\s*(?:<[^;]*>\s*)?<<<|\WcudaLaunch\w*\(.*\W%[1]s\W`
-	case f.Subject().Kind() == measure.ScopeCopy:
-		name, what = "cudaMem", `\W%s(?:cpy|set)\w*\s*\(`
-	case f.Metric == measure.Allocations.Name:
-		name, what = "cudaMalloc", `\W%s\w*\s*\(`
+	case f.Name == "memset", f.Metric == measure.Allocations.Name:
+		name, what = measure.Either(f.Name == "memset", "cudaMemset", "cudaMalloc"), `\W%s\w*\s*\(`
+	case f.Subject().Kind() == measure.ScopeCopy: // "memcpy HtoD"
+		name = strings.NewReplacer("mem", "cudaMem", " ", "", "H", "Host", "to", "To", "D", "Device").Replace(f.Name)
+		what = `\WcudaMemcpy\w*\s*\(.*\W%s\W`
 	default:
 		return result.Remark{}
 	}
@@ -173,8 +173,7 @@ func (t *Tree) Calling(f result.Finding, call string) result.Remark {
 	var calling []span
 	for _, h := range t.Hunks {
 		for line := h.First; line <= h.Last && !h.Removed && t.open(h.File) != nil; line++ {
-			text := t.open(h.File).Line(line)
-			if strings.Contains(text, name) && calls.MatchString(" "+text) {
+			if calls.MatchString(" " + t.open(h.File).Line(line, name)) {
 				around, _ := t.open(h.File).Around(line)
 				calling = append(calling, span{git.Hunk{File: h.File, First: line, Last: line}, around.Name})
 			}
@@ -223,9 +222,7 @@ func (t *Tree) changed(lines []devicecode.Line, are Relation) result.Remark {
 		if l.Size > 0 && l.Size != f.size {
 			return NoLines(name + " changed since it was built: build it again to see the line")
 		}
-		if base := measure.NormalizeLine(path.Base(name)); !slices.Contains(files, base) {
-			files = append(files, base)
-		}
+		files = measure.Once(files, measure.NormalizeLine(path.Base(name)))
 		if around, within := f.Around(l.Number); within {
 			inside[name] = append(inside[name], around)
 		} else {

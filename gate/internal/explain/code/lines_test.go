@@ -188,11 +188,14 @@ func TestCalling(t *testing.T) {
 	dir := t.TempDir()
 	source := "void run() {\n  scale<float><<<1, 32>>>(x);\n  cudaLaunchKernel((void *)scale<float>, 1, 1, 0);\n" +
 		"  float scale = 1; // scale<<<1, 1>>>\n  cudaDeviceSynchronize ();\n  auto f = &cudaDeviceSynchronize;\n" +
-		"  p = cudaMallocAsync(&q, n, s), cudaMemset(p, 0, n);\n  my_cudaMalloc(&q), upscale<<<1, 1>>>();\n}\n"
+		"  p = cudaMallocAsync(&q, n, s), cudaMemset(p, 0, n);\n  my_cudaMalloc(&q), upscale<<<1, 1>>>();\n" +
+		"  log(\"scale<<<1, 1>>> after \\\"cudaDeviceSynchronize() \");\n" +
+		"  cudaMemcpy(p, q, n, cudaMemcpyHostToDevice);\n  cudaMemcpy(q, p, n, cudaMemcpyDeviceToHost), log(\"cudaMemcpy\");\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tree := &Tree{Root: dir, Tracked: func(string) bool { return true },
+	// Files that differ from a commit are those that git knows, which is not asked of each.
+	tree := &Tree{Root: dir, Tracked: func(string) bool { return false },
 		Hunks: []git.Hunk{{File: "a.cu", First: 1, Last: 99}, {File: "a.cu", First: 3, Last: 3, Removed: true}}}
 	for _, c := range []struct {
 		f    result.Finding
@@ -204,6 +207,10 @@ func TestCalling(t *testing.T) {
 		{result.Finding{Scope: measure.ScopeWorkload, Name: "memset", Metric: measure.CopyTime.Name}, "",
 			"a.cu:7, in run"},
 		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.Allocations.Name}, "", "a.cu:7, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, "", "a.cu:10, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "memcpy DtoH"}, "", "a.cu:11, in run"},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "unified memcpy HtoD"}, "", ""},
+		{result.Finding{Scope: measure.ScopeWorkload, Name: "memcpy PtoP"}, "", ""},
 		{result.Finding{Scope: measure.ScopeKernel, Kernel: "gone"}, "", ""},
 		{result.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}, "", ""},
 	} {

@@ -46,12 +46,12 @@ func (s Source) Holds(first, last int) bool {
 	return first > 0 && first <= last && len(bytes.TrimSpace(bytes.Join(s.code[first-1:last], nil))) > 0
 }
 
-// Line is the code of a line, with spaces for comments, "" outside of the file.
-func (s Source) Line(number int) string {
-	if number < 1 || number > len(s.code) {
+// Line is the code of a line that holds a word, without its comments and strings, "" for another line.
+func (s Source) Line(number int, word string) string {
+	if number < 1 || number > len(s.code) || !bytes.Contains(s.code[number-1], []byte(word)) {
 		return ""
 	}
-	return string(s.code[number-1])
+	return string(inLine().ReplaceAll(s.code[number-1], []byte(`""`)))
 }
 
 // Around is the outermost function around a line.
@@ -127,6 +127,7 @@ func pythonFunctions(code [][]byte) (out []Function) {
 }
 
 var (
+	inLine    = input.Pattern(strung)
 	directive = input.Pattern(`(?m)^[ \t]*#(?:\\\n|.)*`)
 	// attribute matches what looks like a function between the words before the name of one, or behind its parameters.
 	attribute = input.Pattern(`\b(?:__\w+__|alignas|noexcept|requires|decltype|explicit)\s*` + parens)
