@@ -190,7 +190,8 @@ func TestCalling(t *testing.T) {
 		"  float scale = 1; // scale<<<1, 1>>>\n  cudaDeviceSynchronize ();\n  auto f = &cudaDeviceSynchronize;\n" +
 		"  p = cudaMallocAsync(&q, n, s), cudaMemset(p, 0, n);\n  my_cudaMalloc(&q), upscale<<<1, 1>>>();\n" +
 		"  log(\"scale<<<1, 1>>> after \\\"cudaDeviceSynchronize() \");\n" +
-		"  cudaMemcpy(p, q, n, cudaMemcpyHostToDevice);\n  cudaMemcpy(q, p, n, cudaMemcpyDeviceToHost), log(\"cudaMemcpy\");\n}\n"
+		"  cudaMemcpy(p, q, n, cudaMemcpyHostToDevice);\n" +
+		"  cudaMemcpy(q, p, n, cudaMemcpyDeviceToHost), log(\"cudaMemcpy\");\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}

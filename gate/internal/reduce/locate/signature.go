@@ -27,8 +27,8 @@ var (
 	// uncounted matches parameters whose number the preprocessor or an instance knows.
 	uncounted = input.Pattern(`#|\.\.\.|(?:^|,)\s*[A-Z_][A-Z0-9_]+\s*(?:[,(]|$)`)
 	// beside matches what stands beside a type: a default, attributes, a cast of a number, qualifiers.
-	beside = input.Pattern(`(?s:=.*)|\[\[[^\]]*\]\]|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|struct|typename|` +
-		`__grid_constant__)\b`)
+	beside = input.Pattern(`(?s:=.*)|\[\[[^\]]*\]\]|^\s*\([^()*]*\)|\b(?:const|volatile|(?:__)?restrict(?:__)?|` +
+		`struct|typename|__grid_constant__)\b`)
 	array = input.Pattern(`\[[^\]]*\]`)
 	word  = input.Pattern(`\w+|[*&]`)
 	// builtin matches the words of types that are no names of the program.
