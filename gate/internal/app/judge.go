@@ -131,7 +131,8 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err := c.Code.attach(ctx, head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
-	alone := decide.Judge(decide.Input{Baseline: head, Head: head, Policy: c.Policy}) // fails by bounds alone
+	bare := measure.Map(head, func(s model.Session) model.Session { s.Code = nil; return s })
+	alone := decide.Judge(decide.Input{Baseline: bare, Head: head, Policy: c.Policy}) // fails by bounds alone
 	if alone.Verdict == result.Fail {
 		why = model.Refuse(model.BoundBroken, "mend it, or move the bound in the policy (at_most, at_least)",
 			"%s, and a bound is broken: %s", decide.ReasonOf(why).Sentence, alone.Reason)
