@@ -51,8 +51,8 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 			continue
 		case f.Outcome != result.Gone:
 			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
-		case leftOut(t.Head, f.Name, model.Skipped):
-			name += " (skipped)"
+		case leftOut(t.Head, f.Name, model.Skipped), leftOut(t.Head, f.Name, model.UnderClock):
+			name += measure.Either(leftOut(t.Head, f.Name, model.Skipped), " (skipped)", " (its time is 0)")
 		case t.Head.Has(f.Subject()):
 			name = result.Title(f.Metric) + " of " + name
 		}
