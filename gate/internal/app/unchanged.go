@@ -147,8 +147,8 @@ func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
 		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
 			"workload %s names no files with device code", c.Workload)
 	case len(base) == 0:
-		err = model.Refuse(model.NoCode, "record the baseline again",
-			"the baseline of workload %s holds no device code", c.Workload)
+		err = model.Refuse(model.NoCode, "record a baseline with this code (nsgate record)",
+			"no baseline of workload %s holds device code", c.Workload)
 	}
 	switch {
 	case model.KindOf(err) != "":
