@@ -247,10 +247,7 @@ func (p *page) line(first, rest int, spans ...span) {
 		open = open && strings.IndexFunc(text, breaks) != 0
 		var fields []string
 		for word := range strings.FieldsFuncSeq(text, breaks) {
-			if story.Columns(word) > p.Width-rest && strings.ContainsAny(word, "→%") {
-				word = story.Bound(story.Flat(word))
-			}
-			fields = append(fields, strings.FieldsFunc(word, breaks)...)
+			fields = append(fields, strings.FieldsFunc(story.Loose(word, p.Width-rest), breaks)...)
 		}
 		for i, word := range fields {
 			if i > 0 || !open {

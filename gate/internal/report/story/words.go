@@ -40,6 +40,11 @@ var beforeUnit = input.Pattern(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 // Bound binds each number of a sentence to its unit.
 func Bound(s string) string { return beforeUnit().ReplaceAllString(s, "$1"+NB+"$2") }
 
+// Loose is a text as it is, or bound numbers of more columns with the bonds to their units alone.
+func Loose(s string, columns int) string {
+	return measure.Either(Columns(s) > columns && strings.ContainsAny(s, "→%"), Bound(Flat(s)), s)
+}
+
 // Flat is a text with single plain spaces.
 func Flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 

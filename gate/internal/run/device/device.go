@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/run/doctor"
 	"github.com/nsgate/nsgate/gate/internal/run/host"
@@ -123,10 +124,7 @@ func Hardware(gpus []GPU) model.Hardware {
 
 // all joins the names of all GPUs, "" if one is unknown.
 func all(names []string) string {
-	if slices.Contains(names, "") {
-		return ""
-	}
-	return model.Models(names)
+	return measure.Either(slices.Contains(names, ""), "", model.Models(names))
 }
 
 // State is the GPUs during a session.
