@@ -97,7 +97,8 @@ func (b *bench) holdTexts(a answer) {
 		b.violation(a, 1, "no headline", "%q", headline)
 	case a.code == 0 && bare[1] == "FAIL" && bare[2] == "":
 		b.violation(a, 1, "text, "+state, "headline %s", headline)
-	case a.code == 1 && bare[1] != "FAIL" && !strings.HasPrefix(bare[2], ", FAILS"), a.code == 3 && bare[1] == "PASS" && bare[2] == "":
+	case a.code == 1 && bare[1] != "FAIL" && !strings.HasPrefix(bare[2], ", FAILS"),
+		a.code == 3 && bare[1] == "PASS" && bare[2] == "":
 		b.violation(a, 1, "text, "+state, "headline %s", headline)
 	}
 	head := first(1, text("markdown"))
