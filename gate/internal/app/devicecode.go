@@ -166,25 +166,14 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 // each place that launches or calls what got slower whether it did, or why that is not known.
 func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	const linesLimit = 10 * time.Second // how long line tables may be read
-	slower, called := code.Slower(r), func(f result.Finding) bool {
-		return f.Origin.Known() && f.Origin.Line > 0
-	}
+	called := func(f result.Finding) bool { return f.Origin.Known() && f.Origin.Line > 0 }
 	grown := func(f result.Finding) bool { return f.Outcome == result.Slower || f.Increased() || called(f) }
 	if !slices.ContainsFunc(r.Findings, grown) || ctx.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, linesLimit)
 	defer cancel()
-	known := lines{defined: c.defined}
-	known.tree, known.unknown = c.tree(ctx, r.Base.Commit)
-	if known.tree != nil {
-		known.tree.Command = code.OtherCommand(r)
-	}
-	files := c.Code
-	files.Wanted = slices.Concat(slices.Collect(maps.Values(slower))...)
-	if len(files.Wanted) > 0 {
-		known.read, known.err = files.ask(ctx)
-	}
+	known, slower := c.lines(ctx, r)
 	targets := why.Targets(r, true)
 	for i, f := range r.Findings {
 		var ofCode, ofLaunch result.Remark // empty for none
@@ -203,6 +192,45 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)
 	}
+}
+
+// lines are what is known of the lines of the kernels that got slower, and these by finding: see [code.Slower].
+func (c *Check) lines(ctx context.Context, r *result.Report) (known lines, slower map[int][]string) {
+	known.defined = c.defined
+	known.tree, known.unknown = c.tree(ctx, r.Base.Commit)
+	if known.tree != nil {
+		known.tree.Command = code.OtherCommand(r)
+	}
+	files, kernels := c.Code, code.Recorded(r.HeadSessions)
+	program := c.program()
+	if len(files.Patterns) == 0 && program != "" {
+		files = CodeFiles{Dir: c.Live.Head.Dir, Patterns: []string{program}}
+		listed, err := files.ask(ctx)
+		if err == nil {
+			kernels = listed.Code
+		}
+	}
+	slower = code.Slower(r, kernels)
+	files.Wanted = slices.Concat(slices.Collect(maps.Values(slower))...)
+	if len(files.Wanted) > 0 {
+		known.read, known.err = files.ask(ctx)
+	}
+	return known, slower
+}
+
+// program is the pattern of the head's program, whose line tables are read where the workload names no device code: the
+// first word of the command that is the path of a file with some, "" for none.
+func (c *Check) program() string {
+	if !c.Way().Timed {
+		return ""
+	}
+	for _, word := range c.Live.Head.Command {
+		path := measure.Either(filepath.IsAbs(word), word, filepath.Join(c.Live.Head.Dir, word))
+		if strings.ContainsRune(word, filepath.Separator) && devicecode.HasCode(path) {
+			return input.Quote(word)
+		}
+	}
+	return ""
 }
 
 // fused are the lines of the program that torch.compile made the kernels of a finding of.
@@ -227,12 +255,11 @@ type lines struct {
 // ofCode says which lines of a kernel's code changed: by the line tables of its names in the device code, or else in
 // its definition in the repository. It is empty where neither is known nor asked for.
 func (l lines) ofCode(f result.Finding, names []string) (said result.Remark) {
-	if len(names) > 0 && l.err != nil {
-		return code.NoLines(l.err.Error())
-	}
 	var of []devicecode.Line
 	for _, name := range names {
-		of = append(of, l.read.Lines[name]...)
+		if l.err == nil {
+			of = append(of, l.read.Lines[name]...)
+		}
 	}
 	switch {
 	case len(of) > 0 && l.tree == nil:
@@ -244,7 +271,10 @@ func (l lines) ofCode(f result.Finding, names []string) (said result.Remark) {
 			return l.tree.Changed(file, line, code.Definition)
 		}
 	}
-	if len(names) > 0 {
+	switch {
+	case len(names) > 0 && l.err != nil:
+		return code.NoLines(l.err.Error())
+	case len(names) > 0:
 		return code.NoLines("build with -lineinfo to see the line")
 	}
 	return result.Remark{}

@@ -60,8 +60,8 @@ func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresh
 	return out
 }
 
-// codeOf is the device code of the newest session that has some.
-func codeOf(sessions []model.Session) []devicecode.Kernel {
+// Recorded is the device code of the newest session that has some.
+func Recorded(sessions []model.Session) []devicecode.Kernel {
 	for i := len(sessions) - 1; i >= 0; i-- {
 		if sessions[i].Code != nil {
 			return sessions[i].Code
@@ -73,7 +73,7 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 // Compare compares device code where both sides have some, and returns why it fails the gate. Limits of changes hold
 // for changed kernels, bounds for all of the head, also where the baseline has no code.
 func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *result.Code, failed *result.Remark) {
-	base, head := codeOf(baseline), codeOf(heads)
+	base, head := Recorded(baseline), Recorded(heads)
 	if head == nil {
 		return nil, nil
 	}
@@ -187,7 +187,7 @@ func Explain(d *result.Report, baseline []model.Session) (facts map[int]result.R
 		changed[spelled(c.Head.Name)] = c
 	}
 	same := map[string]bool{}
-	for _, k := range codeOf(d.HeadSessions) {
+	for _, k := range Recorded(d.HeadSessions) {
 		same[spelled(k.Name)] = true
 	}
 	facts = map[int]result.Remark{}

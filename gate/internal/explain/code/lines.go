@@ -22,9 +22,9 @@ import (
 
 // Slower are the kernels that got slower, but for those whose code is known to be the same, by finding: their mangled
 // names in the head's device code, none where it is not known.
-func Slower(r *result.Report) map[int][]string {
+func Slower(r *result.Report, code []devicecode.Kernel) map[int][]string {
 	names := map[string]string{}
-	for _, k := range codeOf(r.HeadSessions) {
+	for _, k := range code {
 		names[spelled(k.Name)] = k.Name
 	}
 	out := map[int][]string{}

@@ -96,7 +96,8 @@ var conditions = map[string]func(*Failure) bool{
 	"counters, local array":          spilled(false),
 	"code, spills":                   anyOf(attribute(measure.LocalMemory), attribute(measure.SpillBytes), spills),
 	"code, more registers":           attribute(measure.Registers),
-	"code, changed lines":            fact[reason.ChangedLines],
+	"code, changed lines":            stated(func(r reason.ChangedLines) bool { return !r.Launch }),
+	"code, changed lines, called":    fact[reason.ChangedLines],
 	"kernel, same code, lower clock": stated(func(r reason.SameCode) bool { return r.HeadClock > 0 }),
 	"kernel, same code":              fact[reason.SameCode],
 	"kernel, other code, no line": stated(

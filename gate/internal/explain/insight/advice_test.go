@@ -155,6 +155,8 @@ func TestDo(t *testing.T) {
 		{"code", "changed lines", Failure{}, []*result.Finding{with(attribute(measure.Registers),
 			"changed-lines", nil)}},
 		{"code", "changed lines", Failure{}, []*result.Finding{with(kernel(), "changed-lines", nil)}},
+		{"code", "changed lines, called", Failure{}, []*result.Finding{with(kernel(), "changed-lines",
+			result.Args{"launch": true})}},
 		{"kernel", "same code, lower clock", Failure{},
 			[]*result.Finding{with(kernel(), "same-code", result.Args{"head_clock": result.Number(1200)})}},
 		{"kernel", "same code", Failure{}, []*result.Finding{with(kernel(), "same-code",

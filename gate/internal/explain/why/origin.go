@@ -47,25 +47,24 @@ func Targets(j *result.Report, all bool) map[int]Target {
 			slower = slower || regressed
 		}
 	}
-	if i := longestNew(j); i >= 0 {
+	for _, i := range added(j) {
 		wanted[i], slower = Target{kernel: j.Findings[i].Subject(), isNew: true}, true
 	}
 	return measure.Either(slower, wanted, nil)
 }
 
-// longestNew is the new kernel that takes most of a longer GPU time, -1 for none.
-func longestNew(j *result.Report) int {
-	at, longer := -1, false
+// added are the new kernels of a longer GPU time: those of a backward pass have no stack, and others say the line.
+func added(j *result.Report) (indices []int) {
+	longer := false
 	for i := range j.Findings {
 		f := &j.Findings[i]
 		longer = longer || f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name &&
 			f.Outcome == result.Slower
-		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.New &&
-			(at < 0 || f.Head > j.Findings[at].Head) {
-			at = i
+		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.New {
+			indices = append(indices, i)
 		}
 	}
-	return measure.Either(longer, at, -1)
+	return measure.Either(longer, indices, nil)
 }
 
 // targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -345,12 +344,23 @@ func waits(part FallRow, every, per string, calls *Row) string {
 }
 
 // Places are the source lines that launch the kernels of a cause, or make its CUDA calls.
-func (c *Cause) Places() []string {
-	var out model.Interned[string]
+func (c *Cause) Places() (out []string) {
+	at := map[result.Origin]int{}
 	for _, r := range slices.Concat(c.Rows, c.added) {
-		if at := r.Place(); at != "" {
-			out.Of(at)
+		place := r.Place()
+		if place == "" {
+			continue
+		}
+		whole := *r.F.Origin
+		whole.Share = 1
+		i, again := at[whole]
+		if !again {
+			at[whole] = len(out)
+			out = append(out, place)
+		} else if out[i] != place { // shares of several kernels
+			r.F.Origin = &whole
+			out[i] = r.Place()
 		}
 	}
-	return out.List
+	return out
 }

@@ -170,7 +170,8 @@ func (r Row) Place() string {
 	if o == nil {
 		return ""
 	}
-	at := result.Given(o.File, fmt.Sprintf("%s:%d in ", Clean(o.File), o.Line)) + Clean(o.Function)
+	at := Join(" ", result.Given(o.File, fmt.Sprintf("%s:%d", Clean(o.File), o.Line)),
+		Wrapped("in ", Clean(o.Function), ""))
 	at += Wrapped(", which calls ", Clean(o.Call), "") + Wrapped(" (", Elide(Clean(o.Operation), MaxName), ")")
 	if o.Share.Known() && o.Share < 0.9995 {
 		of := measure.Either(r.F.Unit == measure.SyncCalls.Unit, "its calls", "the time in it")

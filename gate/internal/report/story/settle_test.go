@@ -170,7 +170,7 @@ func TestWhereabouts(t *testing.T) {
 		want   []string
 	}{
 		{nil, []string{"app.cu:5, definition of saxpy"}},
-		{&result.Origin{Function: "Start", Share: 1}, []string{"app.cu:5, definition of saxpy", "Start"}},
+		{&result.Origin{Function: "Start", Share: 1}, []string{"app.cu:5, definition of saxpy", "in Start"}},
 		{&result.Origin{File: "a.py", Line: 2, Function: "f", Share: 1}, []string{"a.py:2 in f"}},
 	} {
 		f.Origin = c.origin
@@ -179,6 +179,17 @@ func TestWhereabouts(t *testing.T) {
 		if got := v.Whereabouts(&v.Causes[0]); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.origin, got, c.want)
 		}
+	}
+}
+
+// A place of several kernels is one, without the shares of their launches.
+func TestPlaces(t *testing.T) {
+	row := func(line int, share result.Number) Row {
+		return Row{F: result.Finding{Origin: &result.Origin{File: "a.py", Line: line, Function: "f", Share: share}}}
+	}
+	c := &Cause{Rows: []Row{row(2, 0.5), row(3, 0.5), row(2, 0.25), {}, row(3, 0.5)}}
+	if got := c.Places(); !slices.Equal(got, []string{"a.py:2 in f", "a.py:3 in f (50.0\u00a0% of its launches)"}) {
+		t.Errorf("%q", got)
 	}
 }
 
