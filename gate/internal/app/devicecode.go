@@ -162,8 +162,9 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	return err
 }
 
-// changedLines states of each slower kernel which lines of its code changed since the commit of the baseline, and of
-// each place that launches or calls what got slower whether it did, or why that is not known.
+// changedLines states of each slower kernel which lines of its code changed since the commit of the baseline, of each
+// place that launches or calls what got slower whether it did, or why that is not known, and of a section all of them
+// where no kernel fails.
 func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 	const linesLimit = 10 * time.Second // how long line tables may be read
 	called := func(f result.Finding) bool { return f.Origin.Known() && f.Origin.Line > 0 }
@@ -191,6 +192,20 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 			ofLaunch = known.tree.Calling(f, targets[i].Call())
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)
+	}
+	if known.tree != nil && !slices.ContainsFunc(r.Findings, kernelFails) {
+		changedSections(r, known.tree.Any())
+	}
+}
+
+func kernelFails(f result.Finding) bool { return f.Scope == measure.ScopeKernel && f.Gates }
+
+// changedSections states of sections that got slower, of which no kernel is known, which lines changed.
+func changedSections(r *result.Report, lines result.Remark) {
+	for i, f := range r.Findings {
+		if f.Scope == measure.ScopeSection && f.Outcome == result.Slower && lines.Key != "" {
+			r.State(i, lines)
+		}
 	}
 }
 

@@ -185,6 +185,23 @@ func (t *Tree) Calling(f result.Finding, call string) result.Remark {
 	return result.Say(reason.ChangedLines{Lines: texts(calling), Launch: true})
 }
 
+// Any says which source lines changed, whatever their code is. It is empty where none did.
+func (t *Tree) Any() result.Remark {
+	var all []span
+	for _, h := range t.Hunks {
+		f := t.open(h.File)
+		if f == nil || !h.Removed && !f.Holds(h.First, h.Last) { // comments and blank lines
+			continue
+		}
+		around, within := f.Around(h.First)
+		all = append(all, span{h, measure.Either(within && overlaps(h, around), around.Name, "")})
+	}
+	if len(all) == 0 {
+		return result.Remark{}
+	}
+	return result.Say(reason.ChangedLines{Lines: texts(all)})
+}
+
 // Holds reports whether a line of a file, relative to the repository, is one that changed.
 func (t *Tree) Holds(file string, line int) bool {
 	return slices.ContainsFunc(t.Hunks, func(h git.Hunk) bool {
