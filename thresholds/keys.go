@@ -112,7 +112,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time for the runs of a check, more while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},
-	{"explain_time", "that of the runs, 25s to 60s", `"3m"`,
+	{"explain_time", "less than the runs, 20s to 55s", `"3m"`,
 		`time for explanations of a failing check; or "none"`,
 		func(w *Workload) field { return timeout(&w.ExplainTime) }},
 	{"code", "none", `["build/*.so", "./app"]`,
