@@ -67,7 +67,7 @@ type index struct {
 // read asks for the index, with no setting of the repository for times and sizes, and for a file that differs from a
 // commit there, "" for none.
 func (x *index) read(ctx context.Context, r Repository, commit string, excepted func(string) bool) (string, error) {
-	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
+	disable, err := r.noFilters(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -211,8 +211,8 @@ func (r Repository) explained(ctx context.Context, row []string, file string, x 
 var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
 
 // noFilters are the options that switch off every filter of the configuration. Another name is an error.
-func noFilters(ask func(args ...string) (string, error)) (disable []string, err error) {
-	keys, err := ask("config", "--null", "--name-only", "--get-regexp", `^filter\.`)
+func (r Repository) noFilters(ctx context.Context) (disable []string, err error) {
+	keys, err := r.Output(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if differs(err) { // there is none
 		return nil, nil
 	}
@@ -422,7 +422,7 @@ var hunkHeader = input.Pattern(`^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 // Hunks lists the lines that differ between a commit and the working tree, but for spaces and CR at their ends. A file
 // with another name has those that differ from the old one. Without autoRefreshIndex git writes no index.
 func (r Repository) Hunks(ctx context.Context, commit string) ([]Hunk, error) {
-	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
+	disable, err := r.noFilters(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -277,15 +277,15 @@ var ticks = []int64{1024, 1000, 512, 256, 128, 64, ShortestTick}
 // ShortestTick is the finest known step in ns, that of an H200. It is the default for an unknown timer.
 const ShortestTick = 32
 
-// Tick finds the resolution of the GPU's timer in ns. It is the longest known step T with at least nine in ten of n
-// durations in ns within so many ns of a multiple; by chance (2 within + 1) in T would be. Each duration counts once,
-// so that many launches of 1024 ns prove nothing. With fewer than 20 different durations, and where no step fits, the
-// answer is 0. Of very many durations it reads some.
-func Tick(n int, duration func(i int) int64, within int64) float64 {
+// Tick finds the resolution of the GPU's timer in ns. It is the longest known step T with at least nine in ten of
+// the launches' durations within so many ns of a multiple; by chance (2 within + 1) in T would be. Each duration counts
+// once, so that many launches of 1024 ns prove nothing. With fewer than 20 different durations, and where no step fits,
+// the answer is 0. Of very many launches it reads some.
+func Tick(launches []Launch, within int64) float64 {
 	const enough, many = 20, 10_000
 	var durations []int64
-	for i := 0; i < n; i += max(1, n/many) {
-		if d := duration(i); d > 1 {
+	for i := 0; i < len(launches); i += max(1, len(launches)/many) {
+		if d := launches[i].End - launches[i].Start; d > 1 {
 			durations = append(durations, d)
 		}
 	}

@@ -40,7 +40,11 @@ func TestTick(t *testing.T) {
 		{"very many", 1 << 20, func(i int) int64 { return 128 * int64(i%1000+1) }, 1, 128},
 		{"none", 0, nil, 1, 0},
 	} {
-		if got := Tick(c.n, c.duration, c.within); got != c.want {
+		launches := make([]Launch, c.n)
+		for i := range launches {
+			launches[i].End = c.duration(i)
+		}
+		if got := Tick(launches, c.within); got != c.want {
 			t.Errorf("%s: tick %v, want %v", c.name, got, c.want)
 		}
 	}

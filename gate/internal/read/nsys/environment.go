@@ -138,8 +138,7 @@ func (f *facts) find(d device) (gpu, bool) {
 func (r *reader) environment(t *model.Trace, graphs bool) model.Environment {
 	f, origin := &r.facts, &r.db.origin
 	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: origin.tool, Schema: origin.schema}
-	e.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start },
-		1), model.ShortestTick)
+	e.Tick = cmp.Or(model.Tick(t.Launches, 1), model.ShortestTick)
 	used := model.Devices(t.Launches)
 	var names, uuids []string
 	for _, d := range used {

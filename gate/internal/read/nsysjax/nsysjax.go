@@ -54,17 +54,13 @@ var usual = limits{reports: 1024, size: 16 << 30}
 // which must be private: they hold environment variables. It returns their paths, sorted by their names in the
 // archive; none where tables must stand for some of them, see [Tables]. An archive that is damaged, holds neither,
 // or one recording twice, gives a *model.Refusal. After an error no file is left.
-func Reports(ctx context.Context, archive, dir string) ([]string, error) {
-	return unpack(ctx, archive, dir, usual)
-}
-
-func unpack(ctx context.Context, archive, dir string, most limits) (files []string, err error) {
+func Reports(ctx context.Context, archive, dir string) (files []string, err error) {
 	a, members, from, err := open(archive)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	a.most = most
+	a.most = usual
 	reports, _, err := a.choose(members)
 	if err == nil {
 		err = a.checkEach(reports)

@@ -341,6 +341,7 @@ func TestLimits(t *testing.T) {
 	}
 	files = append(files, file{name: "a.nsys-rep", content: one}, file{name: "b.nsys-rep", content: one + " "})
 	archive := save(t, "x.zip", pack(t, files...))
+	defer func(most limits) { usual = most }(usual)
 	for _, c := range []struct {
 		most limits
 		want string
@@ -350,7 +351,8 @@ func TestLimits(t *testing.T) {
 		{limits{reports: 2, size: 1 << 30}, ""},
 	} {
 		dir := t.TempDir()
-		files, err := unpack(t.Context(), archive, dir, c.most)
+		usual = c.most
+		files, err := Reports(t.Context(), archive, dir)
 		if c.want == "" && (err != nil || len(files) != 2) || c.want != "" &&
 			(err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%+v: %q, %v", c.most, files, err)

@@ -358,8 +358,7 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	t.GPUs = len(model.Devices(t.Launches))
-	t.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start },
-		1), model.ShortestTick)
+	t.Tick = cmp.Or(model.Tick(t.Launches, 1), model.ShortestTick)
 	if tuned > 0 {
 		t.Warnings = append(t.Warnings,
 			fmt.Sprintf("%d thunks are left out: XLA ran them while it compiled, to choose among kernels", tuned))

@@ -194,8 +194,7 @@ func (x *tracer) finish() (*model.Trace, error) {
 	out.Silent = silent(x.calls)
 	models := measure.Map(x.used, func(d gpu) string { return d.model })
 	out.Environment = model.Environment{Tool: string(model.Statistics), GPU: model.Models(models), GPUs: len(x.used),
-		Tick: max(model.Tick(len(x.Launches), func(i int) int64 { return x.Launches[i].End - x.Launches[i].Start }, 1),
-			model.ShortestTick, t.step)}
+		Tick: max(model.Tick(x.Launches, 1), model.ShortestTick, t.step)}
 	if t.open {
 		out.Warnings = append(out.Warnings,
 			t.place()+": the last row has no line end; if the file was cut there, launches are missing")

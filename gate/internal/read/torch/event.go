@@ -171,16 +171,15 @@ func parseCopy(name string) (kind model.CopyKind, source, target model.MemoryKin
 	return kind, model.MemoryKindNamed(from), model.MemoryKindNamed(to)
 }
 
-// decimal reads a decimal number, quoted or not, in a unit of so many whole base units, and rounds it to these.
-// fraction says that it was written with a point. It is not ok for text that is not a number and for more than half of
-// the largest int64.
-func decimal(text []byte, unit float64) (value int64, fraction, ok bool) {
+// nanoseconds reads a number of microseconds, quoted or not, and rounds it to ns. fraction says that it was written
+// with a point. It is not ok for text that is not a number and for more than half of the largest int64.
+func nanoseconds(text []byte) (value int64, fraction, ok bool) {
 	s := bytes.TrimSpace(unquote(text))
 	n, form := cells.Parse(s)
 	switch form {
 	case cells.Whole, cells.Point, cells.ThreeAfterPoint:
 		const most = 4611686018427387899
-		value, ok = n.Int(unit)
+		value, ok = n.Int(microsecond)
 		return value, bytes.IndexByte(s, '.') >= 0, ok && value <= most && value >= -most
 	}
 	return 0, false, false

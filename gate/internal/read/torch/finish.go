@@ -147,8 +147,8 @@ func (t *trace) doubt(out *model.Trace, missing, calls, unanswered int) {
 		"durations are doubtful", longest/1000)
 }
 
-func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
-	t := &trace{scanner: newScanner(name, in), bounds: within, extents: map[string]measure.Dim3{}}
+func readTrace(name source, in *bufio.Reader) (*model.Trace, error) {
+	t := &trace{scanner: newScanner(name, in), extents: map[string]measure.Dim3{}}
 	if err := t.walk(t.readFact, t.add); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (t *trace) environment(launches []model.Launch) model.Environment {
 		Tick: microsecond,
 	}
 	if t.fractional { // Kineto rounds start and end each for itself, so that durations are a multiple to within 2 ns
-		e.Tick = model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
+		e.Tick = model.Tick(launches, 2)
 	}
 	used := model.Devices(launches)
 	e.GPUs = len(used)

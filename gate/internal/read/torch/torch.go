@@ -34,13 +34,8 @@ const (
 // model.Trace.Source. A trace of any size is streamed: only GPU activities, CUDA calls and the ranges of
 // record_function are kept. The error is a *model.Refusal if the file cannot be judged: no kernels, records that the
 // profiler lost, a file that is damaged, ends in the middle or is something else.
-func Read(ctx context.Context, r io.Reader, name string) (*model.Trace, *model.Session, error) {
-	return readWithin(ctx, r, source(name), largestFile)
-}
-
-// readWithin is [Read] of at most so many bytes.
-func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trace *model.Trace,
-	summary *model.Session, err error) {
+func Read(ctx context.Context, r io.Reader, name string) (trace *model.Trace, summary *model.Session, err error) {
+	file := source(name)
 	const peekSize = 4 << 10
 	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
@@ -55,7 +50,7 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trac
 		defer unzip.Close()
 		in = bufio.NewReaderSize(unzip, 64<<10)
 	}
-	bounded := &io.LimitedReader{R: in, N: most + 1}
+	bounded := &io.LimitedReader{R: in, N: largestFile + 1}
 	in = bufio.NewReaderSize(bounded, 64<<10)
 	start, err = in.Peek(peekSize)
 	switch {
@@ -68,7 +63,7 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (trac
 		if bytes.HasPrefix(start, byteOrderMark) {
 			in.Discard(len(byteOrderMark))
 		}
-		trace, err = readTrace(file, in, usual)
+		trace, err = readTrace(file, in)
 	default:
 		summary, err = readTable(file, in)
 	}
@@ -161,7 +156,7 @@ func (s source) near(at int64, kind model.Kind, next, format string, args ...any
 }
 
 // largestFile is how many bytes of a file are read at most, unpacked.
-const largestFile = 8 << 30
+var largestFile int64 = 8 << 30
 
 var gzipMagic = []byte{0x1f, 0x8b}
 

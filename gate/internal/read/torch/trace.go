@@ -12,13 +12,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-type bounds struct {
-	records int // of each kind
-	text    int // bytes of different names
-}
-
-// usual are the bounds of every file. A trace that exceeds them has many gigabytes.
-var usual = bounds{records: 3_000_000, text: 256 << 20}
+// The bounds of a trace. One that exceeds them has many gigabytes.
+var (
+	mostRecords = 3_000_000 // of each kind
+	mostText    = 256 << 20 // bytes of different names
+)
 
 // microsecond is the unit of times, in ns.
 const microsecond = 1000
@@ -28,7 +26,6 @@ type trace struct {
 	extents map[string]measure.Dim3 // by how they stand in the file
 	buffer  []byte
 	*scanner
-	bounds
 	facts
 	variants  model.Interned[variant]
 	launches  []launch
@@ -112,11 +109,11 @@ func (t *trace) add(text []byte) error {
 
 func (t *trace) addWork(e *event) error {
 	what := [...]string{kernelEvent: "kernel", copyEvent: "copy", setEvent: "memset"}[e.kind]
-	start, pointed, ok := decimal(e.Ts, microsecond)
+	start, pointed, ok := nanoseconds(e.Ts)
 	if !ok {
 		return t.near(t.begin, model.BadValue, exportAgain, "a %s has no time (ts)", what)
 	}
-	duration, pointed2, ok := decimal(e.Dur, microsecond)
+	duration, pointed2, ok := nanoseconds(e.Dur)
 	switch {
 	case !ok:
 		return t.near(t.begin, model.BadValue, exportAgain, "a %s has no duration (dur)", what)
@@ -202,7 +199,7 @@ func (t *trace) addCall(e *event) error {
 	t.capturing = t.capturing || has("BeginCapture")
 	t.amd = t.amd || bytes.HasPrefix(e.Name, []byte(`"hip`))
 	var ok bool
-	if c.start, _, ok = decimal(e.Ts, microsecond); !ok {
+	if c.start, _, ok = nanoseconds(e.Ts); !ok {
 		t.undated++
 		return nil
 	}
@@ -221,7 +218,7 @@ func (t *trace) addCall(e *event) error {
 	if err != nil {
 		return err
 	}
-	duration, _, ended := decimal(e.Dur, microsecond)
+	duration, _, ended := nanoseconds(e.Dur)
 	if !ended || duration < 0 {
 		t.undated++
 		duration = 0
@@ -236,8 +233,8 @@ func (t *trace) addCall(e *event) error {
 
 // addRange reads an annotation; one that never ended is left out.
 func (t *trace) addRange(e *event) error {
-	start, _, ok := decimal(e.Ts, microsecond)
-	duration, _, ended := decimal(e.Dur, microsecond)
+	start, _, ok := nanoseconds(e.Ts)
+	duration, _, ended := nanoseconds(e.Dur)
 	name := rangeName(text(e.Name))
 	if !ok || !ended || duration < 0 || name == "" {
 		return nil
@@ -266,17 +263,17 @@ func (t *trace) intern(among *model.Interned[string], name []byte) (int32, error
 	}
 	number, _ := among.Of(string(name))
 	t.texts += len(name)
-	if t.texts > t.bounds.text {
+	if t.texts > mostText {
 		return 0, model.Refuse(model.TooLarge, fewerSteps, "%s holds names of more than %d MB", t.source,
-			t.bounds.text>>20)
+			mostText>>20)
 	}
 	return number, nil
 }
 
 func (t *trace) bounded(n int) error {
-	if n > t.bounds.records {
+	if n > mostRecords {
 		return model.Refuse(model.TooLarge, fewerSteps, "%s holds more than %d records of one kind", t.source,
-			t.bounds.records)
+			mostRecords)
 	}
 	return nil
 }
