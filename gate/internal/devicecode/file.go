@@ -244,7 +244,9 @@ func HasCode(path string) bool {
 		return true
 	}
 	file, err := readSections(f, info.Size())
-	return err == nil && file.holdCode()
+	return err == nil && slices.ContainsFunc(file.list, func(s elf.Section64) bool {
+		return slices.ContainsFunc(fatSections, func(name string) bool { return file.names.is(s.Name, name) })
+	})
 }
 
 // Find lists the files with device code that a pattern names below a directory, see [input.Search.Paths], sorted: the

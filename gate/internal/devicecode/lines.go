@@ -17,10 +17,6 @@ type Line struct {
 	Number int
 }
 
-func (l Line) compare(o Line) int {
-	return cmp.Or(cmp.Compare(l.File, o.File), cmp.Compare(l.Size, o.Size), cmp.Compare(l.Number, o.Number))
-}
-
 // lineTables collects the lines of some kernels, by mangled name, from images that are read in parallel.
 type lineTables struct {
 	wanted []string
@@ -31,7 +27,9 @@ type lineTables struct {
 // sorted are the lines, each once.
 func (t *lineTables) sorted() map[string][]Line {
 	for kernel, lines := range t.lines {
-		slices.SortFunc(lines, Line.compare)
+		slices.SortFunc(lines, func(a, b Line) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Number, b.Number))
+		})
 		t.lines[kernel] = slices.Compact(lines)
 	}
 	return t.lines

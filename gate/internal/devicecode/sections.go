@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -124,13 +123,6 @@ func (t table) at(offset uint32) (s string, ok bool) {
 // is reports whether the string at an offset is s.
 func (t table) is(offset uint32, s string) bool {
 	return uint64(offset) < uint64(len(t)) && strings.HasPrefix(string(t[offset:]), s+"\x00")
-}
-
-// holdCode reports whether a section of a host file has fat binaries.
-func (f *sections) holdCode() bool {
-	return slices.ContainsFunc(f.list, func(s elf.Section64) bool {
-		return slices.ContainsFunc(fatSections, func(name string) bool { return f.names.is(s.Name, name) })
-	})
 }
 
 // isELF reports whether a file begins as an ELF file of 64 bits with the low byte first does. Others hold no device

@@ -34,11 +34,6 @@ func (r Reading) size() float64 { return math.Abs(float64(r.Change)) }
 // Clear reports whether a reading tells a step of the least size that counts, of this whole, from none.
 func (r Reading) Clear(whole Reading) bool { return r.noise() <= part*whole.size() }
 
-// Agree reports whether two readings of a commit can both be true.
-func (r Reading) Agree(other Reading) bool {
-	return math.Abs(float64(r.Change-other.Change)) <= r.noise()+other.noise()
-}
-
 // Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle.
 func (r Reading) Nearer(whole Reading) string {
 	share := whole.Change / 2
@@ -73,7 +68,8 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	const least = 1e-9 // of a noise that is weighed
 	a, b := math.Pow(max(good.noise(), least), -2), math.Pow(max(other.noise(), least), -2)
 	at = around((a*float64(good.Change)+b*float64(other.Change))/(a+b), 1/math.Sqrt(a+b))
-	return at, at.Clear(whole) && good.Agree(other)
+	agree := math.Abs(float64(good.Change-other.Change)) <= good.noise()+other.noise()
+	return at, at.Clear(whole) && agree
 }
 
 // Search holds the readings of a line of commits, 0 the good end; nil for a commit without one.
@@ -118,25 +114,21 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the middle commit within the largest change between commits that are no neighbours; ok where one is left.
+// Next is the commit nearest the middle of the largest change between commits that are no neighbours, of those within
+// it that can still be read; ok where one is left.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
-		if i, ok := s.middle(x); ok {
-			return i, true
+		best := -1
+		for i := x.First; i < x.Last; i++ {
+			if !s.Skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			return best, true
 		}
 	}
 	return 0, false
-}
-
-// middle is the commit nearest the middle of those within a step that can still be read.
-func (s *Search) middle(x Step) (i int, ok bool) {
-	best := -1
-	for i := x.First; i < x.Last; i++ {
-		if !s.Skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
-			best = i
-		}
-	}
-	return best, best >= 0
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Call is one call of the CUDA API.
@@ -17,6 +19,12 @@ type Call struct {
 	// Thread numbers the threads of the process from 0.
 	Thread int32
 }
+
+// version ends the names of some functions of CUDA: cudaLaunchKernel_v7000, cudaGetDeviceProperties_v2.
+var version = input.Pattern(`_v[0-9]+$`)
+
+// Unversioned is the name of a function of CUDA without its version.
+func Unversioned(name string) string { return version().ReplaceAllString(name, "") }
 
 // inside reports whether a call lies inside another one of its thread, as a call of the driver lies inside that of the
 // runtime. A call without a length that begins where another ends follows it.

@@ -147,8 +147,8 @@ type Counters struct {
 // before each of them. The errors are those of [Profile], and a *model.Refusal where something else uses the GPU.
 func Count(ctx context.Context, p CounterPlan, base *Build, runs int,
 	started func(base bool, index, of int)) (*Counters, error) {
-	watch := device.Watch(p.Device, time.Now, false)
-	if err := watch.Before(ctx, p.AllowBusy); err != nil {
+	watch := device.Watch(p.Device, time.Now, false, p.AllowBusy)
+	if err := watch.Before(ctx); err != nil {
 		return nil, err
 	}
 	c := &Counters{Environment: model.Environment{Start: time.Now().UTC()}}
@@ -175,5 +175,5 @@ func Count(ctx context.Context, p CounterPlan, base *Build, runs int,
 		*side = append(*side, profile)
 	}
 	c.Warnings = watch.Warnings()
-	return c, watch.After(ctx, p.AllowBusy)
+	return c, watch.After(ctx)
 }

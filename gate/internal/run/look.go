@@ -102,9 +102,9 @@ func (l *look) wait() error {
 
 // beginWatch asks whether the GPUs are fit for a session, with a profile or without, and looks at them until
 // finishWatch.
-func beginWatch(ctx context.Context, w *device.Watcher, allowBusy, profiled bool) *look {
+func beginWatch(ctx context.Context, w *device.Watcher, profiled bool) *look {
 	return ask(func() error {
-		err := w.Before(ctx, allowBusy)
+		err := w.Before(ctx)
 		if err == nil && !profiled {
 			_, err = w.First()
 		}
@@ -116,10 +116,10 @@ func beginWatch(ctx context.Context, w *device.Watcher, allowBusy, profiled bool
 }
 
 // finishWatch asks, after beginWatch has been answered, whether the GPUs were fit all the while.
-func finishWatch(ctx context.Context, w *device.Watcher, allowBusy bool) *look {
+func finishWatch(ctx context.Context, w *device.Watcher) *look {
 	return ask(func() error {
 		w.Stop()
-		return w.After(ctx, allowBusy)
+		return w.After(ctx)
 	})
 }
 

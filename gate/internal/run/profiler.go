@@ -187,7 +187,7 @@ func (x *processes) look() {
 // read reads the journal and enters the phase that its last line begins.
 func (x *processes) read() {
 	lines := x.journal.next()
-	report(lines, &x.journal, x.runs, x.Usual, time.Since(x.begun), x.note)
+	x.progress(lines)
 	if !slices.ContainsFunc(lines, func(l line) bool { return l.Said == "" }) {
 		return
 	}
@@ -238,26 +238,27 @@ func (x *processes) unprofiledEnded() error {
 		"the unprofiled runs ended after %d of %d runs (%s)", n, x.runs, x.unprofiled.cmd.ProcessState)
 }
 
-// report turns journal lines into progress.
-func report(lines []line, j *journal, runs int, usual, elapsed time.Duration, note func(Event)) {
+// progress tells what journal lines say.
+func (x *processes) progress(lines []line) {
 	for _, l := range lines {
 		if l.Opened {
 			continue
 		}
 		if l.Said != "" {
-			note(Event{Stage: Printed, Output: l.Said})
+			x.note(Event{Stage: Printed, Output: l.Said})
 			continue
 		}
-		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled, Expected: usual * time.Duration(runs)}
+		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled,
+			Expected: x.Usual * time.Duration(x.runs)}
 		if l.Done {
 			e.Stage = measure.Either(l.Run.failed(), RunFailed, RunFinished)
 		}
-		if n := len(j.runs); n > 0 {
-			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))
+		if n := len(x.journal.runs); n > 0 {
+			e.Expected = time.Duration(float64(time.Since(x.begun)) / float64(n) * float64(x.runs))
 		}
-		note(e)
-		if l.Done && l.Index == runs && !l.Run.failed() {
-			note(Event{Stage: Finishing, Run: runs})
+		x.note(e)
+		if l.Done && l.Index == x.runs && !l.Run.failed() {
+			x.note(Event{Stage: Finishing, Run: x.runs})
 		}
 	}
 }

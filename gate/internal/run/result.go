@@ -218,7 +218,7 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Unprofiled })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool {
-			return r.Pid == t.Process || r.Server.is(t.Process)
+			return r.Pid == t.Process || r.Server != nil && r.Server.Pid == t.Process
 		})
 		if i < 0 {
 			i = slices.IndexFunc(runs, func(r Run) bool {

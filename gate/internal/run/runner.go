@@ -335,14 +335,13 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	if s.beside != nil {
 		children = s.beside(children)
 	}
+	r.Duration = x.spent + time.Since(goes)
 	select {
 	case <-x.done:
 		r.TimedOut = false
-		r.Duration = x.spent + time.Since(goes)
 		x.unserve(!x.cmd.ProcessState.Success(), serverGrace, children)
 		r.Left += children.EndLeft(leftGrace)
 	default:
-		r.Duration = x.spent + time.Since(goes)
 		if s.ask != nil {
 			s.ask(x.done)
 		}

@@ -34,9 +34,8 @@ type Served struct {
 	Output string    `json:"output"` // as [Run.Output]
 }
 
-// failed reports whether there is a server and it failed, is whether there is one and it is this process.
-func (s *Served) failed() bool    { return s != nil && s.Fault != "" }
-func (s *Served) is(pid int) bool { return s != nil && s.Pid == pid }
+// failed reports whether there is a server and it failed.
+func (s *Served) failed() bool { return s != nil && s.Fault != "" }
 
 // fault is a failure of a server.
 type fault string

@@ -111,7 +111,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	start := time.Now()
 	p.clock = newClock()
 	way := p.way()
-	watch := device.Watch(p.Device, p.clock.now, !way.local)
+	watch := device.Watch(p.Device, p.clock.now, !way.local, p.AllowBusy)
 	sp, err := p.spec()
 	if err != nil {
 		return nil, err
@@ -148,12 +148,12 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	before := beginWatch(watching, watch, p.AllowBusy, p.Runs > 0)
+	before := beginWatch(watching, watch, p.Runs > 0)
 	lead := time.Since(start) // until the profiler is started
 	var after *look
 	runs, err := way.record(ctx, private, sp, children, before, func(e Event) {
 		if e.Stage == Finishing { // the profiler needs no GPU for its report
-			after = finishWatch(watching, watch, p.AllowBusy)
+			after = finishWatch(watching, watch)
 		}
 		if e.Expected > 0 {
 			e.Expected += lead
@@ -167,7 +167,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		err = unfit
 	}
 	if after == nil {
-		after = finishWatch(watching, watch, p.AllowBusy)
+		after = finishWatch(watching, watch)
 	}
 	defer after.wait()
 	defer end()

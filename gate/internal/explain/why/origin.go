@@ -42,7 +42,7 @@ func Targets(j *result.Report, all bool) map[int]Target {
 	for i := range j.Findings {
 		f := &j.Findings[i]
 		regressed := f.Outcome == result.Slower && (f.Gates || all)
-		if t := targetOf(f, f.Facts, j.Waterfall); t.known() && (regressed || f.Increased()) {
+		if t := targetOf(f, j.Waterfall); t.known() && (regressed || f.Increased()) {
 			wanted[i] = t
 			slower = slower || regressed
 		}
@@ -69,7 +69,7 @@ func added(j *result.Report) (indices []int) {
 
 // targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time
 // it is the CUDA call with most of the step's change in or after it.
-func targetOf(f *result.Finding, facts []result.Remark, w *result.Waterfall) Target {
+func targetOf(f *result.Finding, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
 		return Target{kernel: f.Subject(), names: f.HeadNames, isNew: f.Replaces()}
@@ -77,7 +77,7 @@ func targetOf(f *result.Finding, facts []result.Remark, w *result.Waterfall) Tar
 		_, at := f.Subject().Idle()
 		return Target{call: at.CUDA(), timed: true}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
-		return Target{call: grownMost(facts)}
+		return Target{call: grownMost(f.Facts)}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
 		if p := w.Parts[0]; p.Idle && p.Change > 0 {
 			return Target{call: measure.ParsePlace(p.Where).CUDA(), timed: true}

@@ -157,7 +157,7 @@ func TestOriginTarget(t *testing.T) {
 		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name},
 			part(true, "cudaMalloc", 9), Target{}},
 	} {
-		if got := targetOf(&tt.finding, tt.finding.Facts, tt.fall); got.known() && !reflect.DeepEqual(got, tt.want) ||
+		if got := targetOf(&tt.finding, tt.fall); got.known() && !reflect.DeepEqual(got, tt.want) ||
 			got.known() != tt.want.known() {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}

@@ -37,50 +37,39 @@ func parse[T any](c *cells, column, cell string, parser func(string) (T, error))
 
 // list is a cell with n values.
 func list[T any](c *cells, column, cell string, n int, parser func(string) (T, error)) []T {
-	if c.err != nil {
-		return nil
-	}
-	values := make([]T, 0, n)
-	if err := expand(cell, n, func(word string, times int) error {
-		v, err := parser(word)
-		for range times {
-			values = append(values, v)
-		}
-		return err
-	}); err != nil {
-		c.fail(column, "%w", err)
-		return nil
-	}
-	return values
+	return parse(c, column, cell, func(cell string) ([]T, error) { return expand(cell, n, parser) })
 }
 
 // expand undoes [join]. It gives exactly n values or an error, whatever the repetitions claim.
-func expand(cell string, n int, value func(word string, times int) error) error {
+func expand[T any](cell string, n int, parser func(string) (T, error)) ([]T, error) {
 	if cell == "" {
-		return errors.New("the cell is empty; write one value a run, - for a run without")
+		return nil, errors.New("the cell is empty; write one value a run, - for a run without")
 	}
-	total := 0
+	values := make([]T, 0, n)
 	for word := range strings.SplitSeq(cell, " ") {
 		of, times, repeated := strings.Cut(word, "*")
 		k := 1
 		if repeated {
 			var err error
 			if k, err = parseCount(times); err != nil || k == 0 {
-				return fmt.Errorf("%q does not repeat a value; write it like 32*5", word)
+				return nil, fmt.Errorf("%q does not repeat a value; write it like 32*5", word)
 			}
 		}
-		if k > n-total { // asked before they are made: 1*999999999 must not fill the memory
-			return fmt.Errorf("more values than the session has runs (%d)", n)
+		if k > n-len(values) { // asked before they are made: 1*999999999 must not fill the memory
+			return nil, fmt.Errorf("more values than the session has runs (%d)", n)
 		}
-		total += k
-		if err := value(of, k); err != nil {
-			return err
+		v, err := parser(of)
+		if err != nil {
+			return nil, err
+		}
+		for range k {
+			values = append(values, v)
 		}
 	}
-	if total < n {
-		return fmt.Errorf("%d values for %d runs", total, n)
+	if len(values) < n {
+		return nil, fmt.Errorf("%d values for %d runs", len(values), n)
 	}
-	return nil
+	return values, nil
 }
 
 // join writes one word for each of the values, equal neighbours once with their number.

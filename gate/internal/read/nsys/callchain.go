@@ -113,7 +113,7 @@ func (r *reader) callers(p *process) []model.Caller {
 		if !ok {
 			k = -1
 		}
-		call := versioned().ReplaceAllString(r.strings[x.name], "")
+		call := model.Unversioned(r.strings[x.name])
 		key := strconv.Itoa(int(k)) + " " + call + " " + x.python
 		for _, f := range r.chains[x.chain] {
 			key += " " + strconv.FormatInt(f.symbol, 36) + "," + strconv.FormatInt(f.module, 36)

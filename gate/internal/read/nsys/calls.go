@@ -23,9 +23,6 @@ var roles = []struct {
 	{input.Pattern(`^cu(?:da)?StreamEndCapture`), graphEnd},
 }
 
-// versioned matches the version at the end of the names of the runtime's functions: cudaLaunchKernel_v7000.
-var versioned = input.Pattern(`_v[0-9]+$`)
-
 type names struct {
 	ids      map[int64]callName     // by StringIds
 	recent   [64]callName           // the last ones asked for, by StringIds modulo their number
@@ -65,7 +62,7 @@ func (r *reader) readNames() (*names, error) {
 			}
 		}
 		n.profiles = n.profiles || x.role == profilerStart || x.role == profilerStop
-		x.text, _ = n.texts.Of(versioned().ReplaceAllString(name, ""))
+		x.text, _ = n.texts.Of(model.Unversioned(name))
 		n.ids[x.id] = x
 	})
 	n.recent[0] = n.ids[0]

@@ -146,13 +146,10 @@ func rangeName(raw string) string {
 	return measure.Either(name == stepPrefix, stepName, name)
 }
 
-// callVersion ends the names of some functions: cudaGetDeviceProperties_v2.
-var callVersion = input.Pattern(`_v[0-9]+$`)
-
 // callName is the name of a function of CUDA without its version. Kineto writes INVALID where it does not know the
 // function.
 func callName(raw string) string {
-	name := measure.NormalizeLine(callVersion().ReplaceAllString(raw, ""))
+	name := measure.NormalizeLine(model.Unversioned(raw))
 	return measure.Either(name == "" || name == "INVALID", "a CUDA call", name)
 }
 

@@ -35,7 +35,7 @@ func TestHardware(t *testing.T) {
 }
 
 func TestForeign(t *testing.T) {
-	w := Watch(nil, time.Now, false)
+	w := Watch(nil, time.Now, false, false)
 	w.there[7] = true
 	self := ProgramName(proc.CommandName(os.Getpid()))
 	tests := []struct {

@@ -21,6 +21,7 @@ import (
 type Watcher struct {
 	tool     Tool
 	launched bool // the workload's processes are those of a launcher, which may be none of ours
+	allowed  bool // another use of the GPU is a warning
 	now      func() time.Time
 	off      bool   // nothing is watched: the tool does not answer
 	first    sample // before the session
@@ -40,9 +41,11 @@ type sample struct {
 	first bool  // see [Tool.Visible]
 }
 
-// Watch makes a watcher on the clock of a session. launched says that the workload is started by a launcher.
-func Watch(t Tool, now func() time.Time, launched bool) *Watcher {
-	return &Watcher{tool: t, now: now, launched: launched, there: make(map[int]bool), others: make(map[string]bool)}
+// Watch makes a watcher on the clock of a session. launched says that the workload is started by a launcher, allowBusy
+// that another use of the GPU becomes a warning.
+func Watch(t Tool, now func() time.Time, launched, allowBusy bool) *Watcher {
+	return &Watcher{tool: t, now: now, launched: launched, allowed: allowBusy, there: make(map[int]bool),
+		others: make(map[string]bool)}
 }
 
 // GPUs are the visible devices as they were before the session.
@@ -132,7 +135,7 @@ func (w *Watcher) see(ctx context.Context) (sample, error) {
 
 // Before refuses a GPU that something else uses. Where the tool does not answer there is a warning and nothing is
 // watched.
-func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
+func (w *Watcher) Before(ctx context.Context) error {
 	defer rested.Store(nil)
 	now, err := w.see(ctx)
 	if err != nil {
@@ -155,7 +158,7 @@ func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
 			gpus[i].Hardware = boards[gpus[i].UUID]
 		}
 	}()
-	processes, err := w.users(ctx, gpus, allowBusy)
+	processes, err := w.users(ctx, gpus)
 	if err != nil {
 		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())
 	}
@@ -166,16 +169,16 @@ func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
 			busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: another process uses it (%s)", g.Index, p)
 		}
 	}
-	return w.idle(ctx, now, busy, "before the workload starts", allowBusy)
+	return w.idle(ctx, now, busy, "before the workload starts")
 }
 
 // users are the processes on the GPUs. One that was killed holds its memory for a moment: unless users are allowed,
 // they are asked for until there is none, at most for looks.
-func (w *Watcher) users(ctx context.Context, gpus []GPU, allowed bool) ([]Process, error) {
+func (w *Watcher) users(ctx context.Context, gpus []GPU) ([]Process, error) {
 	for look := 1; ; look++ {
 		processes, err := w.tool.Processes(ctx)
 		onThese := func(p Process) bool { return find(gpus, p.UUID) != nil }
-		if err != nil || allowed || look == looks || !slices.ContainsFunc(processes, onThese) {
+		if err != nil || w.allowed || look == looks || !slices.ContainsFunc(processes, onThese) {
 			return processes, err
 		}
 		select {
@@ -188,7 +191,7 @@ func (w *Watcher) users(ctx context.Context, gpus []GPU, allowed bool) ([]Proces
 
 // idle refuses with busy, or else where a GPU does not come to rest; when says when that is. An allowed refusal becomes
 // a warning.
-func (w *Watcher) idle(ctx context.Context, now sample, busy error, when string, allowed bool) error {
+func (w *Watcher) idle(ctx context.Context, now sample, busy error, when string) error {
 	if busy == nil {
 		g, err := w.settle(ctx, now)
 		if err != nil {
@@ -200,7 +203,7 @@ func (w *Watcher) idle(ctx context.Context, now sample, busy error, when string,
 		busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: utilisation is %.0f %% %s", g.Index, g.Utilization,
 			when)
 	}
-	if r := (*model.Refusal)(nil); allowed && errors.As(busy, &r) {
+	if r, ok := errors.AsType[*model.Refusal](busy); ok && w.allowed {
 		w.warnings = append(w.warnings, r.Reason)
 		return nil
 	}
@@ -267,7 +270,7 @@ func (w *Watcher) Stop() {
 }
 
 // After refuses a session if another program used the GPU meanwhile.
-func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
+func (w *Watcher) After(ctx context.Context) error {
 	if w.off {
 		return nil
 	}
@@ -282,7 +285,7 @@ func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
 			return cmp.Or(context.Cause(ctx), err)
 		}
 	}
-	return w.idle(ctx, now, busy, "after the workload has ended", allowBusy)
+	return w.idle(ctx, now, busy, "after the workload has ended")
 }
 
 // State sums up the samples that counts selects, of the devices with these hashes ([model.HashUUID]) or of all without

@@ -52,13 +52,13 @@ func (n Nsys) Examine(ctx context.Context, exe string) (seen doctor.Observations
 // holds them.
 func examineMetrics(ctx context.Context, exe string, seen *doctor.Observations) {
 	const what = "GPU metrics"
-	known, err := askMetrics(ctx, exe)
-	var refusal *model.Refusal
+	said, _ := ask(ctx, exe, "profile", "--gpu-metrics-devices=help") // its status says nothing
+	refusal := gpuMetricsRefused(said)
 	switch {
-	case errors.As(err, &refusal):
-		seen.Add(doctor.Note, what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
-	case known:
+	case sampleable().MatchString(said):
 		seen.Add(doctor.Good, what, "nsys can sample them")
+	case refusal != nil:
+		seen.Add(doctor.Note, what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
 	default:
 		seen.Add(doctor.Note, what, "whether nsys can sample them is unknown: only sampling them needs that")
 	}
@@ -136,16 +136,6 @@ func (Nsys) Refusal(o profiler.Options, printed string) error {
 // sampleable matches a GPU in nsys's list of GPUs with samples of metrics: "0: NVIDIA H200 PCI[0000:19:00.0]". Other
 // GPUs have a reason behind the name.
 var sampleable = input.Pattern(`(?m)^\s*\d+: .*\]\s*$`)
-
-// askMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
-// not; known is false where it says neither.
-func askMetrics(ctx context.Context, exe string) (known bool, err error) {
-	said, _ := ask(ctx, exe, "profile", "--gpu-metrics-devices=help") // its status says nothing
-	if refusal := gpuMetricsRefused(said); refusal != nil && !sampleable().MatchString(said) {
-		return true, refusal
-	}
-	return sampleable().MatchString(said), nil
-}
 
 // askVersion asks an nsys executable for its version, such as "2025.3.2".
 func askVersion(ctx context.Context, exe string) (string, error) {
