@@ -138,6 +138,11 @@ type Copy struct {
 	Source, Target MemoryKind
 }
 
+// Memory names the kinds of memory: "pageable to device", that of a memset alone.
+func (x *Copy) Memory() string {
+	return measure.Either(x.Kind == Memset, "", x.Source.String()+" to ") + x.Target.String()
+}
+
 // MarkPrefix begins the names of NVTX marks, which are ranges without a length: "mark:iteration". A step named so lasts
 // from one mark to the next.
 const MarkPrefix = "mark:"

@@ -121,7 +121,7 @@ func (r *Revision) CommandLine() []string {
 func (w *Worktree) Root() string { return filepath.Join(w.Path, "nsgate-base") }
 
 // Checkout makes a repository of the revision, with its submodules where it has some; the caller closes it. What git
-// cannot do is a *measure.Refusal, a cancelled ctx is its cause.
+// cannot do is a *model.Refusal, a cancelled ctx is its cause.
 func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 	if !proc.Supported {
 		return nil, errUnsupported
@@ -164,7 +164,7 @@ func (r *Revision) Counterpart(checkout, dir string) (string, error) {
 	return dir, nil
 }
 
-// BuildError is a build command that failed. It wraps a *measure.Refusal and carries what the command printed, which
+// BuildError is a build command that failed. It wraps a *model.Refusal and carries what the command printed, which
 // is untrusted.
 type BuildError struct {
 	Output string
@@ -231,14 +231,6 @@ func (b *Build) follow(r Run) error {
 	}
 	return model.Refuse(model.BaseChanged, "let no run of the head, and no other process, write to "+
 		cmp.Or(git.Within(".", b.Root), b.Root), "files of the base build changed between its runs")
-}
-
-// followAll is follow of runs in order; the first error counts.
-func (b *Build) followAll(runs []Run) (err error) {
-	for _, r := range runs {
-		err = cmp.Or(err, b.follow(r))
-	}
-	return err
 }
 
 // stateOf is a hash of the files below a directory by their inodes and times of change, which no program without the

@@ -125,8 +125,9 @@ func wordy(name string) bool { return lists[name] || topology().MatchString(name
 
 // language decides whether a table's numbers are English from all of its cells together.
 type language struct {
-	foreign, unclear error
-	english          bool
+	foreign error // of a number that is not
+	unclear error // of one that may be, unless another one is
+	english bool
 }
 
 func (l *language) see(c *cell, form cells.Form) {
@@ -141,11 +142,6 @@ func (l *language) see(c *cell, form cells.Form) {
 			"%s: the number is written with a decimal comma, or with other signs than commas between thousands",
 			c.place())
 	}
-}
-
-// check refuses a table whose numbers may not be in English.
-func (l *language) check() error {
-	return measure.Either(l.foreign == nil && !l.english, l.unclear, l.foreign)
 }
 
 // value is a cell as it is read.

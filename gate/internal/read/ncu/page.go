@@ -64,7 +64,7 @@ func (b *builder) table(t *table) error {
 		return model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
 			"%s:%d: the table holds no kernel", t.name, t.begin)
 	}
-	return language.check()
+	return measure.Either(language.foreign == nil && !language.english, language.unclear, language.foreign)
 }
 
 // rows are those of a table. The cells of one are valid until the next.

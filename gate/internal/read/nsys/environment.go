@@ -33,13 +33,9 @@ type device struct{ pid, number int64 }
 
 var bare = input.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-func (r *reader) readFacts() error {
-	f := &r.facts
+func (r *reader) readGPUs() error {
+	f, db := &r.facts, r.db
 	f.ordinal = make(map[device]int64)
-	return cmp.Or(f.readGPUs(r.db), f.readDriver(r.db), f.readZero(r.db))
-}
-
-func (f *facts) readGPUs(db *database) error {
 	var others []gpu // adapters without multiprocessors: those of other makers, and Windows' own
 	columns := []string{"id", "deviceId", "cuDevice", "name", "uuid", "smCount"}
 	err := db.scan("TARGET_INFO_GPU", columns, func(row *row) {
@@ -87,15 +83,15 @@ func identity(uuid string) string {
 
 // readDriver reads the driver's versions if the export has their table. The table also holds the host name and
 // environment variables, which are not read.
-func (f *facts) readDriver(db *database) error {
+func (r *reader) readDriver() error {
 	const suffix = "DriverVersion"
-	return db.values("TARGET_INFO_SYSTEM_ENV", func(name string, value func() string) {
+	return r.db.values("TARGET_INFO_SYSTEM_ENV", func(name string, value func() string) {
 		if len(name) < len(suffix) || !strings.EqualFold(name[len(name)-len(suffix):], suffix) {
 			return
 		}
-		to, text := &f.driver, value()
+		to, text := &r.facts.driver, value()
 		if name == "CudaDriverVersion" {
-			to, text = &f.cuda, cmp.Or(model.CUDAVersion(text), text)
+			to, text = &r.facts.cuda, cmp.Or(model.CUDAVersion(text), text)
 		}
 		if version().MatchString(text) {
 			*to = text
@@ -103,11 +99,11 @@ func (f *facts) readDriver(db *database) error {
 	})
 }
 
-func (f *facts) readZero(db *database) error {
+func (r *reader) readZero() error {
 	first := true
-	return db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *row) {
+	return r.db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *row) {
 		if first && row.intOr(0, 0) > 0 {
-			f.zero = time.Unix(0, row.int(0)).UTC()
+			r.facts.zero = time.Unix(0, row.int(0)).UTC()
 		}
 		first = false
 	})

@@ -82,7 +82,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 			}
 			return r.checkKept()
 		},
-		r.check, r.readFacts, r.readGPUMetrics,
+		r.check, r.readGPUs, r.readDriver, r.readZero, r.readGPUMetrics,
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -155,17 +155,17 @@ func callName(raw string) string {
 
 // parseCopy reads the name of a copy, "Memcpy HtoD (Pinned -> Device)", or of a memset, "Memset (Device)". What it does
 // not know is of unknown kind.
-func parseCopy(name string) (kind model.CopyKind, source, target model.MemoryKind) {
+func parseCopy(name string) model.Copy {
 	what, memory, _ := strings.Cut(strings.TrimSuffix(name, ")"), " (")
 	from, to, both := strings.Cut(memory, " -> ")
 	if !both {
 		from, to = "", from
 	}
 	if strings.HasPrefix(what, "Memset") {
-		return model.Memset, model.MemoryUnknown, model.MemoryKindNamed(to)
+		return model.Copy{Kind: model.Memset, Source: model.MemoryUnknown, Target: model.MemoryKindNamed(to)}
 	}
-	kind = model.CopyKindNamed("memcpy " + strings.TrimPrefix(what, "Memcpy "))
-	return kind, model.MemoryKindNamed(from), model.MemoryKindNamed(to)
+	return model.Copy{Kind: model.CopyKindNamed("memcpy " + strings.TrimPrefix(what, "Memcpy ")),
+		Source: model.MemoryKindNamed(from), Target: model.MemoryKindNamed(to)}
 }
 
 // nanoseconds reads a number of microseconds, quoted or not, and rounds it to ns. fraction says that it was written

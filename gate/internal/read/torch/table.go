@@ -321,12 +321,9 @@ func (t *printed) merge(rows []work) ([]*work, error) {
 	for i := range rows {
 		w := &rows[i]
 		if strings.HasPrefix(w.name, "Memcpy ") || strings.HasPrefix(w.name, "Memset (") {
-			kind, source, target := parseCopy(w.name)
-			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
-			w.note = target.String()
-			if kind != model.Memset {
-				w.note = source.String() + " to " + w.note
-			}
+			copied := parseCopy(w.name)
+			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: copied.Kind.String()}
+			w.note = copied.Memory()
 		} else {
 			var err error
 			if w.subject, err = kernels.Subject(string(t.src), w.name); err != nil {

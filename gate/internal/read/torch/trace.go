@@ -126,15 +126,13 @@ func (t *trace) addWork(e *event) error {
 	id, device := integerOr(e.Args.Correlation, 0), small(e.Args.Device, e.Pid)
 	stream := small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream ")))
 	if e.kind != kernelEvent {
-		kind, source, target := parseCopy(text(e.Name))
-		size, ok := integer(e.Args.Bytes)
-		if !ok || size < 0 {
+		x := transfer{id: id, Copy: parseCopy(text(e.Name))}
+		x.Start, x.End, x.API, x.Range, x.Thread = start, start+duration, start, -1, -1
+		x.Device, x.Stream = device, stream
+		if x.Bytes, ok = integer(e.Args.Bytes); !ok || x.Bytes < 0 {
 			t.unsized++
 		}
-		t.copies = append(t.copies, transfer{id: id, Copy: model.Copy{
-			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source,
-			Target: target, Thread: -1, Device: device, Stream: stream,
-		}})
+		t.copies = append(t.copies, x)
 		return t.bounded(len(t.copies))
 	}
 	// Where the GPU lost the record of a kernel, Kineto writes one that starts and ends at zero.

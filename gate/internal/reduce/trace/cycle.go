@@ -199,9 +199,6 @@ func regularPart(places []int32) (gap int32, from, to int) {
 	return gap, from, to
 }
 
-// strictly reports whether a loop repeats itself in all its launches, nearly.
-func (l *loop) strictly() bool { return l.same >= strict && l.even >= strictlyEven }
-
 // evenCycles is the part of the launches of a loop, or of its kernel time if that is less, that is in cycles as long as
 // most. busy is the kernel time of the launches before.
 func evenCycles(busy []int64, places []int32, gap int32) float64 {

@@ -130,7 +130,8 @@ func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candi
 		return measure.Either(like == nil || p.isOf(like), 0, 1)
 	}
 	uneven := func(p candidatePhase) bool {
-		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })
+		return p.busy() <= covered && slices.ContainsFunc(p.loops,
+			func(l loop) bool { return l.same < strict || l.even < strictlyEven })
 	}
 	mains, all = slices.DeleteFunc(slices.Clone(mains), uneven), slices.DeleteFunc(slices.Clone(all), uneven)
 	pick := func(from []candidatePhase) {

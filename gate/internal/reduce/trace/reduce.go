@@ -205,7 +205,8 @@ func (c *cut) reduceCopies(run int, t *table) {
 	}
 	kinds := map[model.CopyKind]*sums{}
 	pageable, told := 0.0, c.Profiler().TellsMemory()
-	for _, x := range c.copies {
+	for i := range c.copies {
+		x := &c.copies[i]
 		n := c.share(x.API)
 		if n == 0 {
 			continue
@@ -224,11 +225,7 @@ func (c *cut) reduceCopies(run int, t *table) {
 		k.ns += n * float64(x.End-x.Start)
 		k.bytes += n * float64(x.Bytes)
 		k.count += n
-		between := x.Target.String()
-		if x.Kind != model.Memset {
-			between = x.Source.String() + " to " + between
-		}
-		k.between[between] += n * float64(x.Bytes)
+		k.between[x.Memory()] += n * float64(x.Bytes)
 	}
 	if told {
 		t.set(run, measure.Workload, measure.PageableBytes, counted(pageable)/c.per())
