@@ -121,8 +121,7 @@ func (r *reportFile) blocks(visit func(header message, end int64) error) error {
 	case !SniffReport(head):
 		return model.Refuse(model.OtherFormat, "give a file that ncu -o wrote", "%s is no report of ncu", r.name)
 	case r.size < least:
-		return model.Refuse(model.Truncated, "copy it again, or profile again",
-			"%s is cut off: it should have at least %d bytes and has %d", r.name, least, r.size)
+		return r.move(least - r.at)
 	}
 	r.at = int64(len(magic))
 	block, err := r.header()
