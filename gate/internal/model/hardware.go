@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Hardware is the kind of machine of a session. Nothing in it names one machine: no serial number, no UUID, no host. A
@@ -71,7 +72,7 @@ func (e Environment) Unlike() bool { return strings.Contains(e.GPU, joint) }
 
 // distinct are the names that are not empty, sorted, each once.
 func distinct(names []string) []string {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	names = measure.Where(names, func(name string) bool { return name != "" })
 	slices.Sort(names)
 	return slices.Compact(names)
 }

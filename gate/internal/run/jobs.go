@@ -149,7 +149,7 @@ func (p Plan) absent(statuses []rank.Status) []int {
 			out = append(out, n)
 		}
 	}
-	return append(out, slices.DeleteFunc(slices.Clone(p.Ranks), func(n int) bool { return n < size })...)
+	return append(out, measure.Where(p.Ranks, func(n int) bool { return n >= size })...)
 }
 
 // judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the

@@ -102,7 +102,7 @@ func rules(d *decide.Decision, x *result.Report) {
 	unused, idle := d.Matching.UnusedRules(d.Reason)
 	x.Warn(slices.Concat(unused, align.Duplicates(d.Baseline, d.Head))...)
 	x.Note(slices.Concat(idle, d.Idle)...)
-	x.Warn(slices.DeleteFunc(slices.Clone(d.Ratios), func(r result.Remark) bool { return r.Sentence == d.Reason })...)
+	x.Warn(measure.Where(d.Ratios, func(r result.Remark) bool { return r.Sentence != d.Reason })...)
 }
 
 // deviceCode tells findings whether the code of their kernel changed.
@@ -119,7 +119,7 @@ func deviceCode(d *decide.Decision, x *result.Report) {
 
 // drift says what drifted, where that is not the reason of the verdict.
 func drift(d *decide.Decision, x *result.Report) {
-	x.Warn(slices.DeleteFunc(slices.Clone(d.Drift), func(r result.Remark) bool { return r.Key == d.ReasonKey })...)
+	x.Warn(measure.Where(d.Drift, func(r result.Remark) bool { return r.Key != d.ReasonKey })...)
 }
 
 // look says which of several judgements of growing data this is.

@@ -34,9 +34,7 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 		return nil, nil
 	}
 	of := func(all []model.Operation, kernels ...string) []model.Operation {
-		return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool {
-			return !slices.Contains(kernels, x.Kernel)
-		})
+		return measure.Where(all, func(x model.Operation) bool { return slices.Contains(kernels, x.Kernel) })
 	}
 	was, is := of(base, f.Subject().Short()), of(head, f.Subject().Short())
 	if len(is) == 0 && f.Replaces() {
@@ -76,9 +74,9 @@ func Operation(f *result.Finding, base, head []model.Operation) (place *result.O
 // the new one is the only one that came; none otherwise.
 func replacedBy(x model.Operation, base, head []model.Operation) []model.Operation {
 	only := func(all, other []model.Operation) []model.Operation {
-		return slices.DeleteFunc(slices.Clone(all), func(y model.Operation) bool {
-			return y.File != x.File || y.Function != x.Function ||
-				slices.ContainsFunc(other, func(z model.Operation) bool { return z.Path == y.Path })
+		return measure.Where(all, func(y model.Operation) bool {
+			return y.File == x.File && y.Function == x.Function &&
+				!slices.ContainsFunc(other, func(z model.Operation) bool { return z.Path == y.Path })
 		})
 	}
 	if gone := only(base, head); len(gone) == 1 && len(only(head, base)) == 1 {

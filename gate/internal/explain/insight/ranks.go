@@ -25,7 +25,7 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 		other := err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix)
 		return measure.Either(other, -1, n)
 	}
-	out := slices.DeleteFunc(slices.Clone(s.Subjects()), func(x measure.Subject) bool { return number(x) < 0 })
+	out := measure.Where(s.Subjects(), func(x measure.Subject) bool { return number(x) >= 0 })
 	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
 	return out
 }

@@ -2,7 +2,6 @@ package insight
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
@@ -78,7 +77,7 @@ func largestIncrease(j *result.Report, base, head []model.Session) string {
 			most = cost
 			sentence = "Largest increase: " + f.Title() + " " + measure.Quantity(before, f.Unit) + " → " +
 				measure.Quantity(after, f.Unit) + each + " (" + measure.Change(change) + ")"
-			facts := slices.DeleteFunc(slices.Clone(f.Evidence), func(e string) bool { return e == f.Title() })
+			facts := measure.Where(f.Evidence, func(e string) bool { return e != f.Title() })
 			sentence = strings.Join(append([]string{sentence}, facts...), ", ") + "."
 		}
 	}

@@ -122,7 +122,7 @@ func (x *summand) meanOwned(runs []int) result.Number {
 
 // marked are those of the runs that a list marks.
 func marked(runs []int, by []bool) []int {
-	return slices.DeleteFunc(slices.Clone(runs), func(run int) bool { return !by[run] })
+	return measure.Where(runs, func(run int) bool { return by[run] })
 }
 
 // of sums up some of the runs, without their ranges.
@@ -240,8 +240,8 @@ func finish(x *result.Summary) {
 
 // likeLast keeps the sessions of the GPU model, profiler and step of another.
 func likeLast(sessions []model.Session, last *model.Session) []model.Session {
-	return slices.DeleteFunc(slices.Clone(sessions), func(s model.Session) bool {
-		return s.GPU != last.GPU || s.Profiler() != last.Profiler() || s.Step != last.Step
+	return measure.Where(sessions, func(s model.Session) bool {
+		return s.GPU == last.GPU && s.Profiler() == last.Profiler() && s.Step == last.Step
 	})
 }
 

@@ -61,12 +61,7 @@ func (r *reader) check() error {
 // check refuses a process whose launches cannot be what the GPU did, and notes what is doubtful about them.
 func (p *process) check(db *database) error {
 	all := len(p.launches)
-	zero := 0
-	for i := range p.launches {
-		if p.launches[i].End == p.launches[i].Start {
-			zero++
-		}
-	}
+	zero := measure.HowMany(p.launches, func(l model.Launch) bool { return l.End == l.Start })
 	lost := measure.Either(len(p.found.lost) > 0, len(p.outsideGraphs()), 0)
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
 	if 2*p.early > all && !timed {
@@ -277,12 +272,7 @@ func (p *process) wholeStep(at int64) int64 {
 		if x.End < at || count[x.Name] < fewRepeats {
 			continue
 		}
-		left := 0
-		for _, l := range p.launches {
-			if l.API >= x.Start {
-				left++
-			}
-		}
+		left := measure.HowMany(p.launches, func(l model.Launch) bool { return l.API >= x.Start })
 		if float64(left) <= mostOfTail*float64(len(p.launches)) {
 			return x.Start
 		}

@@ -34,7 +34,7 @@ func Tables(ctx context.Context, archive string) (out []model.Trace, err error) 
 	if err != nil || len(reports) > 0 {
 		return nil, err
 	}
-	recordings := slices.DeleteFunc(slices.Clone(tables), func(m member) bool { return m.recording() == "" })
+	recordings := measure.Where(tables, func(m member) bool { return m.recording() != "" })
 	if err := a.checkEach(recordings); err != nil {
 		return nil, err
 	}

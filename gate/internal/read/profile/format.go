@@ -60,7 +60,7 @@ func refuse(kind model.Kind, next, format string) reader {
 
 // Formats lists the formats that can be read.
 func Formats() []Format {
-	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.Gives == "" })
+	return measure.Where(formats, func(f Format) bool { return f.Gives != "" })
 }
 
 const (

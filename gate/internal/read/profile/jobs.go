@@ -56,7 +56,7 @@ var perProcess = input.Pattern(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[.
 // traces. If names leave it open, the times of the recordings decide: ranks run at the same time, runs one after the
 // other. Undecided groups are refused; files without ranks are left as they are.
 func nameJobs(dir string, files []file) error {
-	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
+	files = measure.Where(files, func(f file) bool { return len(f.traces) > 0 })
 	byWord, some, all := numbered(files, rankWord())
 	groups := told(files)
 	switch {

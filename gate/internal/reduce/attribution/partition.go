@@ -61,13 +61,7 @@ func (p *partition) advance(until int64, next *work) {
 			p.give(p.now, end, next)
 			p.now = end
 		}
-		running := p.active[:0]
-		for i := range p.active {
-			if o := &p.active[i]; o.end > p.now {
-				running = append(running, *o)
-			}
-		}
-		p.active = running
+		p.active = slices.DeleteFunc(p.active, func(o work) bool { return o.end <= p.now })
 	}
 }
 

@@ -72,15 +72,12 @@ func (d definitions) locate(kernel, whole string, tracked func(string) bool) (fi
 	if m := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(kernel) + `([<(].*)`).FindStringSubmatch(whole); m != nil {
 		parts = signature().FindStringSubmatch(m[1])
 	}
-	keep := func(fits func(place) bool) []place {
-		return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !fits(p) })
-	}
-	places = keep(func(p place) bool { return p.in(kernel, whole) && p.fits(parts) > unlike })
+	places = measure.Where(places, func(p place) bool { return p.in(kernel, whole) && p.fits(parts) > unlike })
 	for _, better := range []func(place) bool{
 		func(p place) bool { return p.defined }, func(p place) bool { return p.fits(parts) == exact },
 		func(p place) bool { return len(places) > 1 && tracked != nil && tracked(p.file) },
 	} {
-		if best := keep(better); len(best) > 0 {
+		if best := measure.Where(places, better); len(best) > 0 {
 			places = best
 		}
 	}

@@ -112,11 +112,11 @@ func (c *cut) rangeAt(at int64) int32 {
 // split takes the traces that were sampled from those that were timed. Where all were sampled, all are timed too, and
 // none is left over.
 func split(traces []model.Trace) (timed, sampled []model.Trace) {
-	timed = slices.DeleteFunc(slices.Clone(traces), func(t model.Trace) bool { return t.Sampling != nil })
+	timed = measure.Where(traces, func(t model.Trace) bool { return t.Sampling == nil })
 	if len(timed) == 0 {
 		return traces, nil
 	}
-	return timed, slices.DeleteFunc(slices.Clone(traces), func(t model.Trace) bool { return t.Sampling == nil })
+	return timed, measure.Where(traces, func(t model.Trace) bool { return t.Sampling != nil })
 }
 
 // cutAlike cuts traces like the runs that they were taken with, and leaves out those without their step.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
@@ -310,7 +311,7 @@ func (j job) rank(i int) measure.Subject {
 }
 
 func setMean(run int, row *model.Series, t *table) {
-	values := slices.DeleteFunc(slices.Clone(row.Values), math.IsNaN)
+	values := stats.Known(row.Values)
 	n := measure.Either(row.Metric.OverRanks(), len(row.Values), len(values))
 	if n == 0 || row.Metric.Name == measure.CausedWait.Name { // which is of a rank
 		return

@@ -129,18 +129,18 @@ func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candi
 	other := func(p candidatePhase) int {
 		return measure.Either(like == nil || p.isOf(like), 0, 1)
 	}
-	uneven := func(p candidatePhase) bool {
-		return p.busy() <= covered && slices.ContainsFunc(p.loops,
+	wanted := func(p candidatePhase) bool {
+		return p.busy() > covered || !slices.ContainsFunc(p.loops,
 			func(l loop) bool { return l.same < strict || l.even < strictlyEven })
 	}
-	mains, all = slices.DeleteFunc(slices.Clone(mains), uneven), slices.DeleteFunc(slices.Clone(all), uneven)
+	mains, all = measure.Where(mains, wanted), measure.Where(all, wanted)
 	pick := func(from []candidatePhase) {
 		if len(from) == 0 || len(out) >= phasesMost {
 			return
 		}
 		top := from[0]
-		nested := slices.DeleteFunc(slices.Clone(from), func(p candidatePhase) bool {
-			return 2*p.busy() < top.busy() || !p.loops[0].overlaps(&top.loops[0])
+		nested := measure.Where(from, func(p candidatePhase) bool {
+			return 2*p.busy() >= top.busy() && p.loops[0].overlaps(&top.loops[0])
 		})
 		best := slices.MinFunc(nested, func(a, b candidatePhase) int {
 			return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.loops[0].cycles, b.loops[0].cycles),
@@ -154,7 +154,7 @@ func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candi
 	pick(mains)
 	for n := 0; n < len(out); {
 		n = len(out)
-		pick(slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool { return p.small(&out[0]) }))
+		pick(measure.Where(all, func(p candidatePhase) bool { return !p.small(&out[0]) }))
 	}
 	out = coveringPhases(out)
 	if len(out) == 0 {
@@ -166,7 +166,7 @@ func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candi
 	}
 	for n := 0; n < len(out); { // small loops between and after the others
 		n = len(out)
-		pick(slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool { return p.loops[0].from < first }))
+		pick(measure.Where(all, func(p candidatePhase) bool { return p.loops[0].from >= first }))
 	}
 	return out
 }

@@ -103,7 +103,7 @@ func cutsOf(sides []*side) []*cut {
 // layCycles lays cycles over the runs of the sides without a step: the same over all of them, or where they have none
 // in common, over each side its own.
 func layCycles(sides []*side, o Options) {
-	sides = slices.DeleteFunc(slices.Clone(sides), func(s *side) bool { return s.step != "" })
+	sides = measure.Where(sides, func(s *side) bool { return s.step == "" })
 	if setPhases(cutsOf(sides), o.Like) || len(sides) < 2 {
 		evenPhases(sides, o)
 		return

@@ -103,7 +103,7 @@ func (o *Options) Skipped() int {
 
 // settleKernels decides how many launches of each kernel are warm-up in runs without steps.
 func settleKernels(cuts []*cut, o Options) {
-	whole := slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return len(c.steps) > 0 })
+	whole := measure.Where(cuts, func(c *cut) bool { return len(c.steps) == 0 })
 	spread(len(whole), func(i int) {
 		c := whole[i]
 		times := make([][]float64, len(c.Kernels))

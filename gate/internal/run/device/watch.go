@@ -296,14 +296,13 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 		used = func(GPU) bool { return true }
 	}
 	warnings := w.warnings
-	state := State{GPUs: slices.DeleteFunc(slices.Clone(w.first.gpus), func(g GPU) bool { return !used(g) })}
+	state := State{GPUs: measure.Where(w.first.gpus, used)}
 	var clocks []float64
-	throttled := make(map[Throttle]int) // by bit
+	var slowed []Throttle // by sample
 	for _, s := range w.seen {
 		if !counts(s.at) {
 			continue
 		}
-		state.Samples++
 		var reasons Throttle
 		for _, g := range s.gpus {
 			if used(g) {
@@ -313,18 +312,15 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 				reasons |= g.Throttle
 			}
 		}
-		for _, t := range throttleNames {
-			if reasons&t.bit != 0 {
-				throttled[t.bit]++
-			}
-		}
+		slowed = append(slowed, reasons)
 	}
+	state.Samples = len(slowed)
 	if len(clocks) > 0 {
 		slices.Sort(clocks)
 		state.ClockMHz = int(math.Round(clocks[len(clocks)/2]))
 	}
 	for _, t := range throttleNames {
-		if n := throttled[t.bit]; n > 0 {
+		if n := measure.HowMany(slowed, func(reasons Throttle) bool { return reasons&t.bit != 0 }); n > 0 {
 			state.Slowdowns = append(state.Slowdowns, Slowdown{t.bit, n, state.Samples})
 			warnings = append(warnings, state.Slowdowns[len(state.Slowdowns)-1].String())
 		}
