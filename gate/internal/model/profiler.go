@@ -1,9 +1,8 @@
 package model
 
 import (
+	"slices"
 	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Profiler is the source of numbers, without its version.
@@ -41,9 +40,9 @@ func (e *Environment) Counted() bool { return e.Profiler() == Counting }
 
 // Pick keeps the sessions that the profiler measured; those of an unknown one count as of [Tracing].
 func (p Profiler) Pick(sessions []Session) []Session {
-	return measure.Where(sessions, func(s Session) bool {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
 		own := s.Profiler()
-		return own == p || own == "" && p == Tracing
+		return own != p && !(own == "" && p == Tracing)
 	})
 }
 

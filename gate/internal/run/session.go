@@ -179,11 +179,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		return nil, err
 	}
 	runs, traces, err := p.readFinished(ctx, private, runs, way, note)
-	err = cmp.Or(after.wait(), err)
-	for _, r := range runs {
-		err = cmp.Or(err, p.Base.follow(r))
-	}
-	if err != nil {
+	if err = cmp.Or(after.wait(), err, p.Base.followAll(runs)); err != nil {
 		return nil, err
 	}
 	res = &Result{Runs: runs, Traces: traces, Recorded: p.options(), Starts: p.Starts, load: load.HostLoad}

@@ -233,6 +233,14 @@ func (b *Build) follow(r Run) error {
 		cmp.Or(git.Within(".", b.Root), b.Root), "files of the base build changed between its runs")
 }
 
+// followAll is follow of runs in order; the first error counts.
+func (b *Build) followAll(runs []Run) (err error) {
+	for _, r := range runs {
+		err = cmp.Or(err, b.follow(r))
+	}
+	return err
+}
+
 // stateOf is a hash of the files below a directory by their inodes and times of change, which no program without the
 // rights of root sets.
 func stateOf(root string) string {
