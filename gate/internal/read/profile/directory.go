@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/read/bench"
-	"github.com/nsgate/nsgate/gate/internal/read/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
 )
 
@@ -151,7 +150,7 @@ func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
 	}
 	names := measure.Map(entries, fs.DirEntry.Name)
 	names = slices.DeleteFunc(names, func(name string) bool { return name[0] == '.' }) // of macOS, unfinished downloads
-	for _, group := range nsysstats.Group(names) {
+	for _, group := range grouped(names) {
 		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])
 		switch {

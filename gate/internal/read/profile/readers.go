@@ -292,3 +292,6 @@ func derived(name string, names []string) bool {
 		return false
 	})
 }
+
+// grouped are the names of files by recording: the tables of one report are one.
+func grouped(names []string) [][]string { return nsysstats.Group(names) }
