@@ -219,8 +219,7 @@ func (m *Live) sampling(base *Build) run.Plan {
 }
 
 // profiled records one run of each build beside those that are judged.
-func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result,
-	error) {
+func (m *Live) profiled(ctx context.Context, base *Build, stacks bool, dump run.Dump) (*run.Result, error) {
 	p := m.plan(1, base)
 	p.Dump = measure.Either(m.Way.Alone, dump, run.Dump{})
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil

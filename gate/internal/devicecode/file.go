@@ -244,7 +244,7 @@ func HasCode(path string) bool {
 		return true
 	}
 	file, err := readSections(f, info.Size())
-	return err == nil && slices.ContainsFunc(file.list, func(s elf.Section64) bool {
+	return err == nil && slices.ContainsFunc(file.list, func(s elf.Section64) bool { // of a host file
 		return slices.ContainsFunc(fatSections, func(name string) bool { return file.names.is(s.Name, name) })
 	})
 }

@@ -68,7 +68,7 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	const least = 1e-9 // of a noise that is weighed
 	a, b := math.Pow(max(good.noise(), least), -2), math.Pow(max(other.noise(), least), -2)
 	at = around((a*float64(good.Change)+b*float64(other.Change))/(a+b), 1/math.Sqrt(a+b))
-	agree := math.Abs(float64(good.Change-other.Change)) <= good.noise()+other.noise()
+	agree := math.Abs(float64(good.Change-other.Change)) <= good.noise()+other.noise() // both can be true
 	return at, at.Clear(whole) && agree
 }
 
@@ -114,21 +114,25 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit nearest the middle of the largest change between commits that are no neighbours, of those within
-// it that can still be read; ok where one is left.
+// Next is the middle commit within the largest change between commits that are no neighbours; ok where one is left.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
-		best := -1
-		for i := x.First; i < x.Last; i++ {
-			if !s.Skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
-				best = i
-			}
-		}
-		if best >= 0 {
-			return best, true
+		if i, ok := s.middle(x); ok {
+			return i, true
 		}
 	}
 	return 0, false
+}
+
+// middle is the commit nearest the middle of those within a step that can still be read.
+func (s *Search) middle(x Step) (i int, ok bool) {
+	best := -1
+	for i := x.First; i < x.Last; i++ {
+		if !s.Skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
+			best = i
+		}
+	}
+	return best, best >= 0
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -134,8 +134,7 @@ func stats() (out []stat) {
 		session, _ := strconv.Atoi(string(fields[3]))
 		// A killed program's other threads may still close its GPU while its first is a zombie.
 		ended := bytes.ContainsAny(fields[0], "ZX") && (string(fields[17]) == "1" || string(fields[17]) == "0")
-		out = append(out, stat{process{pid, start}, parent, session, ended,
-			bytes.ContainsAny(fields[0], "Tt"), used})
+		out = append(out, stat{process{pid, start}, parent, session, ended, bytes.ContainsAny(fields[0], "Tt"), used})
 	}
 	return out
 }

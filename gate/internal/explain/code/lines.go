@@ -295,8 +295,7 @@ func texts(spans []span) (out []string) {
 		for ; i < len(spans) && spans[i].File == first.File && spans[i].function == first.function; i++ {
 			s := spans[i]
 			to := measure.Either(s.Last > s.First, fmt.Sprintf("–%d", s.Last), "")
-			numbers = append(numbers,
-				fmt.Sprint(s.First)+measure.Either(s.Removed, " (lines removed behind it)", to))
+			numbers = append(numbers, fmt.Sprint(s.First)+measure.Either(s.Removed, " (lines removed behind it)", to))
 		}
 		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+
 			measure.Either(first.function != "", "in "+first.function, "outside of functions"))

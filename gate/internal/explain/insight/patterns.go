@@ -50,8 +50,7 @@ const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
 var Patterns = []Pattern{
 	{Key: "low-utilisation", Means: "nothing of the program runs on the GPU for half of the step",
 		When: "under 50 % of the step busy", find: lowUtilisation}, // rule gpu_time_util of nsys
-	{Key: "gpu-idle", Means: "the GPU is idle",
-		When: "over 15 % of the step", find: gpuIdle}, // TraceLens
+	{Key: "gpu-idle", Means: "the GPU is idle", When: "over 15 % of the step", find: gpuIdle}, // TraceLens
 	{Key: "launch-starved", Means: "the host issues work later than the GPU could begin it",
 		When: "from 10 % of the step on", find: launchStarved}, // TraceML
 	{Key: "synchronising", Means: "the host waits for the GPU, and the GPU then for the host",

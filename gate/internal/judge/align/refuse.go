@@ -63,49 +63,45 @@ var sessionRefusals = []Refusal[*sides]{
 		}},
 	{"other GPU", model.OtherGPU, func(s *sides) bool {
 		return len(s.fits) == 0 || slices.ContainsFunc(s.head, s.otherGPU)
-	},
-		func(s *sides) (string, string) {
-			return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
-				"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") +
-					", or run this check on the baseline's GPU"
-		}},
+	}, func(s *sides) (string, string) {
+		return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
+			"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") +
+				", or run this check on the baseline's GPU"
+	}},
 	differ("graphs traced otherwise", model.OtherMode, func(b, h *model.Session) bool {
 		return (b.GraphTrace == "graph") != (h.GraphTrace == "graph")
-	},
-		func(b, h *model.Session) (string, string) {
-			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " +
-				graphs(h.GraphTrace) + " in the head", "profile both sides with --cuda-graph-trace=node"
-		}),
+	}, func(b, h *model.Session) (string, string) {
+		return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " +
+			graphs(h.GraphTrace) + " in the head", "profile both sides with --cuda-graph-trace=node"
+	}),
 	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool {
 		setting, _, _ := model.Unlike(b.Mode, h.Mode)
 		return setting != ""
-	},
-		func(b, h *model.Session) (string, string) {
-			if setting, x, y := model.Unlike(b.Mode, h.Mode); setting != model.WholeMode {
-				return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
-					"measure both sides under the same load"
-			}
-			without := b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX
-			unknown := measure.Either(without, "with NVTX", "not known")
-			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
-				cmp.Or(h.Mode, unknown) + " in the head", again
-		}),
+	}, func(b, h *model.Session) (string, string) {
+		if setting, x, y := model.Unlike(b.Mode, h.Mode); setting != model.WholeMode {
+			return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
+				"measure both sides under the same load"
+		}
+		without := b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX
+		unknown := measure.Either(without, "with NVTX", "not known")
+		return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
+			cmp.Or(h.Mode, unknown) + " in the head", again
+	}),
 	differ("setting on one side", model.OtherMode, func(b, h *model.Session) bool {
 		return model.OneSided(b.Mode, h.Mode)+model.OneSided(h.Mode, b.Mode) != ""
-	},
-		func(b, h *model.Session) (string, string) {
-			side, setting, other := "baseline", model.OneSided(b.Mode, h.Mode), h
-			if setting == "" {
-				side, setting, other = "head", model.OneSided(h.Mode, b.Mode), b
-			}
-			at := strings.LastIndexByte(setting, '=')
-			if name := path.Base(setting[:at]); swept(other, name) {
-				return "the loads differ in " + name + ": " + setting[at+1:] + " in the " + side +
-					", several on the other side", "measure both sides under the same load"
-			}
-			return "only the " + side + " names " + setting + ", so that the loads may differ",
-				"measure both sides with one version of the tool and with the same options"
-		}),
+	}, func(b, h *model.Session) (string, string) {
+		side, setting, other := "baseline", model.OneSided(b.Mode, h.Mode), h
+		if setting == "" {
+			side, setting, other = "head", model.OneSided(h.Mode, b.Mode), b
+		}
+		at := strings.LastIndexByte(setting, '=')
+		if name := path.Base(setting[:at]); swept(other, name) {
+			return "the loads differ in " + name + ": " + setting[at+1:] + " in the " + side +
+				", several on the other side", "measure both sides under the same load"
+		}
+		return "only the " + side + " names " + setting + ", so that the loads may differ",
+			"measure both sides with one version of the tool and with the same options"
+	}),
 	differ("other number of GPUs", model.OtherMode, func(b, h *model.Session) bool { return b.GPUs != h.GPUs },
 		func(b, h *model.Session) (string, string) {
 			return "the baseline used " + measure.Count(b.GPUs, "GPU") + ", the head " + measure.Count(h.GPUs, "GPU"),
@@ -113,17 +109,15 @@ var sessionRefusals = []Refusal[*sides]{
 		}),
 	differ("other number of processes", model.OtherMode, func(b, h *model.Session) bool {
 		return b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0
-	},
-		func(b, h *model.Session) (string, string) {
-			return "the baseline ran " + measure.Count(b.Processes, "process", "processes") + " at a time, the head " +
-				measure.Count(h.Processes, "process", "processes"), again
-		}),
+	}, func(b, h *model.Session) (string, string) {
+		return "the baseline ran " + measure.Count(b.Processes, "process", "processes") + " at a time, the head " +
+			measure.Count(h.Processes, "process", "processes"), again
+	}),
 	differ("captured on one side", model.OtherMode, func(b, h *model.Session) bool {
 		return (b.Warmup == "capture") != (h.Warmup == "capture")
-	},
-		func(_, _ *model.Session) (string, string) {
-			return "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop", again
-		}),
+	}, func(_, _ *model.Session) (string, string) {
+		return "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop", again
+	}),
 	differ("other step", model.OtherStep, func(b, h *model.Session) bool { return b.Step != h.Step },
 		func(b, h *model.Session) (string, string) {
 			return "baseline and head have different steps: " + quoted(b.Step) + " in the baseline, " +
@@ -132,33 +126,30 @@ var sessionRefusals = []Refusal[*sides]{
 		}),
 	differ("other number of steps", model.OtherWork, func(b, h *model.Session) bool {
 		return b.Step != "" && (2*recorded.Steps(h) < recorded.Steps(b) || 2*recorded.Steps(b) < recorded.Steps(h))
-	},
-		func(b, h *model.Session) (string, string) {
-			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") +
-				" in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
-		}),
+	}, func(b, h *model.Session) (string, string) {
+		return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") +
+			" in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
+	}),
 	{"other number of repeats", model.OtherWork, func(s *sides) bool {
 		w := repeatsOf(s.fits, s.head)
 		return w != nil && (w.ratio > 2 || w.ratio < 0.5)
-	},
-		func(s *sides) (string, string) {
-			w := repeatsOf(s.fits, s.head)
-			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") +
-				" in the baseline, " + strconv.Itoa(int(w.inHead)) + " in the head", again
-		}},
+	}, func(s *sides) (string, string) {
+		w := repeatsOf(s.fits, s.head)
+		return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") +
+			" in the baseline, " + strconv.Itoa(int(w.inHead)) + " in the head", again
+	}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {
 		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !unsteadyAlike(s.fits, s.head) &&
 			!growAlike(s.fits, s.head)
-	},
-		func(s *sides) (string, string) {
-			which, sessions := "head", s.head
-			if mostUnsteady(s.fits) {
-				which, sessions = "baseline", s.fits
-			}
-			unsteady, runs := steadiness(sessions)
-			return "no steady state in " + strconv.Itoa(unsteady) + " of the " + strconv.Itoa(runs) + " runs of the " +
-				which, "let the workload run longer, or say what is warm-up"
-		}},
+	}, func(s *sides) (string, string) {
+		which, sessions := "head", s.head
+		if mostUnsteady(s.fits) {
+			which, sessions = "baseline", s.fits
+		}
+		unsteady, runs := steadiness(sessions)
+		return "no steady state in " + strconv.Itoa(unsteady) + " of the " + strconv.Itoa(runs) + " runs of the " +
+			which, "let the workload run longer, or say what is warm-up"
+	}},
 }
 
 // sides are the sessions that a gate is given, before they are known to be comparable. Each list holds those of the

@@ -217,8 +217,7 @@ func (x *evidence) belowFloor() bool { return x.within() && x.worst() > x.ruleLi
 // where its whole interval is, because its kernels are judged one by one.
 func (x *evidence) beyond() bool {
 	size := math.Abs(x.change)
-	return size > x.limit &&
-		(x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit)
+	return size > x.limit && (x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit)
 }
 
 // found reports whether the change is beyond the limit and differs from zero after correction.
@@ -228,7 +227,9 @@ func (x *evidence) found() bool { return x.beyond() && x.certain() }
 // end, and to copy, moves by tens of per cent: there the change itself has to be beyond the limit.
 func (x *evidence) open() bool {
 	if x.metric.OutsideSteps() || x.metric == measure.RunTime || x.metric.Name == measure.CopyTime.Name {
-		return x.heeds() && x.costly() && (!x.apart || x.beyondSpread() || x.metric.Name == measure.CopyTime.Name)
+		change := math.Log1p(x.worsening()) // by at least one standard deviation of it
+		beyond := stats.NormalMargin(result.Confidence)*change >= math.Log1p(x.worst())-change
+		return x.heeds() && x.costly() && (!x.apart || beyond || x.metric.Name == measure.CopyTime.Name)
 	}
 	return x.heeds() && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
 }
@@ -236,12 +237,6 @@ func (x *evidence) open() bool {
 // cheap reports whether a change is harm beyond the limit that would cost enough on one host.
 func (x *evidence) cheap() bool {
 	return x.openCost < x.leastCost && x.heeds() && x.worsening() > x.limit && x.cost(x.change) >= x.openCost
-}
-
-// beyondSpread reports whether a change is at least one standard deviation of it.
-func (x *evidence) beyondSpread() bool {
-	change := math.Log1p(x.worsening())
-	return stats.NormalMargin(result.Confidence)*change >= math.Log1p(x.worst())-change
 }
 
 // costly reports whether the change is harm beyond the limit that costs enough to fail the gate.

@@ -72,7 +72,9 @@ var forgivers = []forgiver{
 	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
 	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
 	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
-	{"slowest rank or GPU", ofOneDevice, (*forgiveness).slowestDevice},
+	{"slowest rank or GPU", func(f *result.Finding) bool { // the times of all, and how far it is above their mean
+		return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance)
+	}, (*forgiveness).slowestDevice},
 	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
 	{"run time", inStep, ofWorkload(measure.RunTime)},
 	{"step", inStep, ofWorkload(measure.StepTime)},
@@ -89,11 +91,6 @@ func isOf(f *result.Finding, metrics ...measure.Metric) bool {
 
 func inScope(scope measure.Scope) func(*result.Finding) bool {
 	return func(f *result.Finding) bool { return f.Scope == scope }
-}
-
-// ofOneDevice are the time of one of several ranks or GPUs, and how far the slowest is above the mean of all.
-func ofOneDevice(f *result.Finding) bool {
-	return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance)
 }
 
 // times are the metrics of a kernel's time.

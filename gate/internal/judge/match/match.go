@@ -192,8 +192,9 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 	}
 	for _, s := range t.Base.Subjects() {
 		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection &&
-			!t.sectioned(s) {
-			// a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
+			(!t.Head.Has(s) || s == measure.Warmup && t.Base.WarmupSteps() != t.Head.WarmupSteps()) {
+			// a part of the step, or of the calls, which is judged as a whole; a section that a side does not know, or
+			// a warm-up of another number of steps
 			continue
 		}
 		switch {

@@ -70,11 +70,6 @@ func (t Sides) Named(p Pair) bool {
 	})
 }
 
-// sectioned reports whether a section is comparable: both sides know it, and as warm-up they left out as many steps.
-func (t Sides) sectioned(s measure.Subject) bool {
-	return t.Head.Has(s) && (s != measure.Warmup || t.Base.WarmupSteps() == t.Head.WarmupSteps())
-}
-
 // OtherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that
 // runs once every ten steps a cycle may be ten of them.
 func (t Sides) OtherCycle() *result.Remark {

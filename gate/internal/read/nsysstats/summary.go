@@ -23,8 +23,7 @@ func (t *table) readSums() ([]sum, error) {
 	err := t.each(func() error {
 		text, share := strings.Clone(t.text(t.find("name"))), t.number(t.find("time"))
 		all, factor := t.number(t.find("total")), t.find("total").factor
-		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor),
-			count: t.value(t.find("count"), busiest)}
+		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor), count: t.value(t.find("count"), busiest)}
 		t.value(t.find("total"), largest)
 		t.value(t.find("time"), 1000)
 		for _, name := range []string{"avg", "min", "med", "max"} {

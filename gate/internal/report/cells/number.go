@@ -188,10 +188,12 @@ func Around(line string, from, to int, pattern *regexp.Regexp) (number, behind s
 	}
 	left, right := line[begin:from], line[to:end]
 	literal := pattern.String()
-	if left != "" && strings.Contains(literal, regexp.QuoteMeta(lastOf(left))+"(") {
+	_, last := utf8.DecodeLastRuneInString(left)
+	_, first := utf8.DecodeRuneInString(right)
+	if left != "" && strings.Contains(literal, regexp.QuoteMeta(left[len(left)-last:])+"(") {
 		left = ""
 	}
-	if right != "" && strings.Contains(literal, ")"+regexp.QuoteMeta(firstOf(right))) {
+	if right != "" && strings.Contains(literal, ")"+regexp.QuoteMeta(right[:first])) {
 		right = ""
 	}
 	left = left[strings.LastIndexByte(left, ':')+1:]
@@ -213,14 +215,4 @@ func signed(line string, at int) int {
 		return at + size
 	}
 	return at
-}
-
-func firstOf(s string) string {
-	_, size := utf8.DecodeRuneInString(s)
-	return s[:size]
-}
-
-func lastOf(s string) string {
-	_, size := utf8.DecodeLastRuneInString(s)
-	return s[len(s)-size:]
 }

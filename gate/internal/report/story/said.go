@@ -314,8 +314,7 @@ func (v *Story) Differences() (t *Table, said []string) {
 		measure.Either(UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil,
 			"; steps are what repeats, all else is of the run", "")
 	for _, g := range Groups(rows) {
-		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(nothing)...)...),
-			"; "); told != "" {
+		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(nothing)...)...), "; "); told != "" {
 			said = append(said, Bind(Elide(g[0].Subject, 40))+": "+told)
 		}
 	}
