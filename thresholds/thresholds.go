@@ -441,6 +441,22 @@ func (r *Rule) Namesake(s measure.Subject) bool {
 	return other && known
 }
 
+// Nearest is the name that the one in a rule, or the end of its path of ranges, was meant for; "" for none.
+func (r *Rule) Nearest(all []measure.Subject) string {
+	near := ""
+	for _, x := range r.selectors() {
+		var names []string
+		for _, s := range all {
+			if x.pattern != "" && s.Kind() == x.kind {
+				names = append(names, namesOf(s)...)
+			}
+		}
+		end := string(x.pattern[strings.LastIndex(string(x.pattern), "/")+1:])
+		near = cmp.Or(near, measure.Nearest(string(x.pattern), names), measure.Nearest(end, names))
+	}
+	return near
+}
+
 // Selects reports whether the rule is about a subject, in sessions with these categories of NVTX ranges.
 func (r *Rule) Selects(s measure.Subject, categories map[string]string) bool {
 	return r.tagged(s, categories) && r.selects(s, namesOf(s))

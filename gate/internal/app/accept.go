@@ -348,7 +348,8 @@ func Broken(r *result.Report) int {
 // Changed reports whether a gate does not pass because of a change that the baseline can take.
 func Changed(r *result.Report) bool {
 	lacks := r.ReasonKey == string(model.RowGone) || r.ReasonKey == string(model.RankGone)
-	same := r.ReasonKey == result.KeyCodeLimit && (r.Code == nil || r.Code.Equal()) // beyond a bound
+	same := r.ReasonKey == result.KeyCodeLimit && (r.Code == nil || r.Code.Equal()) || // beyond a bound
+		r.ReasonKey == string(model.BoundBroken)
 	return r.Verdict == result.Fail && Broken(r) < 0 && !same || r.Verdict == result.NoVerdict && lacks
 }
 

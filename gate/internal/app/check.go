@@ -128,7 +128,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	}
 	switch {
 	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
-	case lasts(r):
+	case r != nil && (r.OverDrift() || r.Code != nil &&
+		slices.ContainsFunc(r.Code.Limited, func(x result.CodeLimit) bool { return x.Fails })): // by no base build
 		r = c.explained(ctx, r, nil)
 	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
@@ -152,12 +153,6 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
 	return c.answered(ctx, r, err)
-}
-
-// lasts reports whether a gate fails by what no base build measures: drift since the anchor, or device code.
-func lasts(r *result.Report) bool {
-	limited := func(x result.CodeLimit) bool { return x.Fails }
-	return r != nil && (r.OverDrift() || r.Code != nil && slices.ContainsFunc(r.Code.Limited, limited))
 }
 
 // answered is the report of a check, with what holds for all of them.
@@ -238,6 +233,9 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		committed, ok := own.ForGPU(m.Head.GPU())
+		if c.Paired { // else the baseline has judged the drift
+			c.sinceAnchor = keepKernels(c.Kernels, committed.SinceAnchor)
+		}
 		base, head, err := m.sessions(ctx, c.Rule, committed.Sessions)
 		if err != nil && ok {
 			base, head, err = m.sessions(ctx, c.Rule, nil) // the committed sessions are not what decides

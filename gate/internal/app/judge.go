@@ -123,29 +123,23 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err := c.asked(all, head); err != nil {
 		return nil, err
 	}
+	stored := true
 	for _, p := range model.Profilers(head) {
-		if err := storable(p.Pick(head), c.Policy); err != nil {
-			return nil, err
+		if err := storable(p.Pick(head), c.Policy); err != nil && stored {
+			stored, why = false, err
 		}
 	}
 	if err := c.Code.attach(ctx, head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
-	bare := measure.Map(head, func(s model.Session) model.Session { s.Code = nil; return s })
-	alone := decide.Judge(decide.Input{Baseline: bare, Head: head, Policy: c.Policy}) // fails by bounds alone
-	if alone.Verdict == result.Fail {
-		why = model.Refuse(model.BoundBroken, "mend it, or move the bound in the policy (at_most, at_least)",
-			"%s, and a bound is broken: %s", decide.ReasonOf(why).Sentence, alone.Reason)
-	} else if alone.ReasonKey == string(model.MetricMissing) {
-		all.Warnings = append(all.Warnings, alone.Reason)
-	}
 	r := insight.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
-	measured, err := insight.Summarize(head)
-	if err != nil {
-		return nil, err
+	r.Append(result.Addition{Warnings: all.Warnings})
+	if !stored {
+		return r, nil
 	}
-	r.Append(result.Addition{Measured: measured, Warnings: all.Warnings})
-	return r, nil
+	measured, err := insight.Summarize(head)
+	r.Append(result.Addition{Measured: measured})
+	return r, err
 }
 
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.

@@ -42,7 +42,7 @@ func (c *Check) unchanged(ctx context.Context) *result.Report {
 	if why == "" {
 		said := result.Say(Unchanged{len(kernels), c.Code.Inputs.files})
 		head := []model.Session{{Code: kernels}}
-		r := insight.JudgeCode(decide.Input{Baseline: base, Head: head, Policy: c.Policy}, &said)
+		r := insight.JudgeCode(decide.Input{Baseline: base, Head: head, Policy: c.Policy}, &said, nil)
 		if r.Verdict == result.Pass {
 			return r
 		}
@@ -141,14 +141,9 @@ func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
 	base := slices.DeleteFunc(c.Baselines.sessions(), func(s model.Session) bool { return s.Code == nil })
 	in := decide.Input{Baseline: base, Policy: c.Policy}
 	kernels, err := c.Code.read(ctx)
-	switch {
-	case err != nil:
-	case kernels == nil:
+	if err == nil && kernels == nil {
 		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
 			"workload %s names no files with device code", c.Workload)
-	case len(base) == 0:
-		err = model.Refuse(model.NoCode, "record a baseline with this code (nsgate record)",
-			"no baseline of workload %s holds device code", c.Workload)
 	}
 	switch {
 	case model.KindOf(err) != "":
@@ -157,7 +152,11 @@ func (c *Check) RunCode(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	in.Head = []model.Session{{Code: kernels}}
-	return insight.JudgeCode(in, nil), nil
+	if len(base) == 0 {
+		err = model.Refuse(model.NoCode, "record a baseline with this code (nsgate record)",
+			"no baseline of workload %s holds device code", c.Workload)
+	}
+	return insight.JudgeCode(in, nil, err), nil
 }
 
 const (

@@ -219,7 +219,8 @@ func (v *reported) reportFile(read string) string {
 // offerAccept adds the command that accepts a change, a gain or a first measurement; file is the report's, "" for none.
 func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
-	bound := r.ReasonKey == string(model.BoundBroken) // which no baseline lifts
+	// A bound that is broken or without a value is lifted by no first baseline.
+	bound := r.Measured != nil && (r.Verdict == result.Fail || r.ReasonKey == string(model.MetricMissing))
 	if bound || r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {
 		return
 	}

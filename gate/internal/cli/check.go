@@ -333,7 +333,7 @@ func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x
 		if v.against != "" && w.Measured != nil {
 			add.First = func(step string) string { return withWay("nsgate check --save NAME", step) }
 		}
-		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() {
+		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() && !w.OverDrift() {
 			add.Next = append(add.Next, againstBuild)
 		}
 		if several {
@@ -380,8 +380,7 @@ func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 			gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
 		case passes && kind == model.NoBaseline:
 			gate.Way = result.FirstPasses
-		case kind == model.BoundBroken,
-			v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
+		case v.noBaseline == "fail" && (w.Measured != nil || kind == model.NoBaselineHere):
 			gate.Way = result.FirstFails
 		case label != "" && w.Verdict == result.Fail && app.Changed(w):
 			gate.Way, accepted = result.Accepted, append(accepted, w.Workload)
@@ -454,7 +453,8 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 	if err := c.Valid(ctx); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := c.Looks[0] == 1 && c.Way().Timed
+	lone := c.Looks[0] == 1 && c.Way().Timed && // a bound needs no second run
+		!slices.ContainsFunc(c.Policy.Rules, func(r thresholds.Rule) bool { return r.Bounds() })
 	first := c.Base == nil && !c.Screens()
 	switch {
 	case first && c.Way().Counts && len(c.Kernels) == 0:

@@ -172,7 +172,7 @@ type Gate struct {
 
 // refusals are those that a way is for; shadow is for all.
 var refusals = map[Way][]model.Kind{FirstPasses: {model.NoBaseline}, NotMeasured: {model.NoGPU},
-	FirstFails: {model.NoBaseline, model.NoBaselineHere, model.BoundBroken}}
+	FirstFails: {model.NoBaseline, model.NoBaselineHere, model.MetricMissing}}
 
 // Gated decides what a gate does, from the verdict, its reason and the [Way] of the report; of several workloads it is
 // the worst. Nothing else decides it: not the exit code, and no format.

@@ -60,7 +60,7 @@ func (a advice) applies(f *Failure) bool {
 var conditions = map[string]func(*Failure) bool{
 	"rank, late":                             func(f *Failure) bool { return f.Rank && f.Report.Ranks.Straggler.Late },
 	"rank, computes longer":                  func(f *Failure) bool { return f.Rank },
-	"bound, no limit on a change":            lead(bounded),
+	"bound, no limit on a change":            anyOf(lead(bounded), keyed("bound-without-baseline")),
 	"device code, a limit of the policy":     keyed("code-limit"),
 	"drift, a limit of the policy":           keyed(result.KeyOverDrift),
 	"copies, a few bytes to the host, often": scalar("DtoH"),

@@ -58,8 +58,8 @@ func explained(d *decide.Decision) *result.Report {
 func Judge(in decide.Input) *result.Report { return explained(decide.Judge(in)) }
 
 // JudgeCode judges device code alone and explains.
-func JudgeCode(in decide.Input, unchanged *result.Remark) *result.Report {
-	return explained(decide.JudgeCode(in, unchanged))
+func JudgeCode(in decide.Input, unchanged *result.Remark, lacking error) *result.Report {
+	return explained(decide.JudgeCode(in, unchanged, lacking))
 }
 
 // Refuse explains why a measurement could not be judged at all.

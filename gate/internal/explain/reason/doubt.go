@@ -265,13 +265,14 @@ func (r NeedsProfiler) String() string {
 
 // RuleIdle is a rule or ratio that limits nothing. Here is true where another of the Of workloads of the policy may
 // have its subject. Unmet is true where a gate does not pass without it. First is the rule that decides in its place,
-// Kind that of a subject of another kind with the name, Floor one that is in no unit of what the rule is about.
+// Kind that of a subject of another kind with the name, Floor one that is in no unit of what the rule is about. Nearest
+// is the name of its kind that it was meant for, "" where none is near.
 type RuleIdle struct {
-	Rule, First, Kind, Floor string
-	Here, Unmet              bool
-	Drift                    bool // the rule limits drift, which has too few sessions: of Names, nil for all
-	Names                    []string
-	Of                       int
+	Rule, First, Kind, Floor, Nearest string
+	Here, Unmet                       bool
+	Drift                             bool // it limits drift, which has too few sessions: of Names, nil for all
+	Names                             []string
+	Of                                int
 }
 
 func (r RuleIdle) String() string {
@@ -292,7 +293,8 @@ func (r RuleIdle) String() string {
 			r.Kind
 	}
 	return r.Rule + " has nothing to judge: nothing " +
-		measure.Either(strings.HasPrefix(r.Rule, "--"), "that it limits", "by that name") + " was measured"
+		measure.Either(strings.HasPrefix(r.Rule, "--"), "that it limits", "by that name") + " was measured" +
+		result.Given(r.Nearest, `; the nearest is "`, r.Nearest, `"`)
 }
 
 // RuleOfSteps is rules on kernels and steps where only one side has a step.

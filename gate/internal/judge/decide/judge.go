@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/code"
 	"github.com/nsgate/nsgate/gate/internal/explain/reason"
@@ -127,13 +128,18 @@ func Judge(in Input) *Decision {
 }
 
 // JudgeCode judges device code alone, without a measurement. unchanged is the reason of a pass where all that is
-// measured is as in the baseline, nil elsewhere.
-func JudgeCode(in Input, unchanged *result.Remark) *Decision {
+// measured is as in the baseline, nil elsewhere; lacking is why there is no baseline, nil where there is one.
+func JudgeCode(in Input, unchanged *result.Remark, lacking error) *Decision {
 	in.Baseline = match.SameOperations(in.Baseline, in.Head)
-	d, failed := newDecision(in, CodeAlone), (*result.Remark)(nil)
+	d, g := newDecision(in, CodeAlone), verdict.Gate{CodeAlone: unchanged}
 	d.HeadSessions = nil
-	d.Code, failed = code.Compare(in.Baseline, in.Head, in.Policy.In(recorded.Categories(in.Baseline, in.Head)))
-	return d.conclude(verdict.Gate{Code: failed, CodeAlone: cmp.Or(unchanged, code.Alone(d.Code, in.Baseline))})
+	d.Code, g.Code = code.Compare(in.Baseline, in.Head, in.Policy.In(recorded.Categories(in.Baseline, in.Head)))
+	if lacking != nil {
+		g.Refused = ReasonOf(lacking)
+	} else if unchanged == nil {
+		g.CodeAlone = code.Alone(d.Code, in.Baseline)
+	}
+	return d.conclude(g)
 }
 
 func newDecision(in Input, stage Stage) *Decision {
@@ -181,11 +187,29 @@ func (d *Decision) compare() {
 	d.Detects = verdict.Detects(d.Findings)
 }
 
-// Refuse is the decision on a measurement that could not be judged at all, with the sides as far as they are known.
+// Refuse is the decision on a measurement that could not be compared, with the sides as far as they are known. Absolute
+// bounds, which need no second side, hold for a head without a baseline: why is what keeps it from being compared.
 func Refuse(in Input, why error) *Decision {
-	d := newDecision(in, Refused)
+	d, g := newDecision(in, Refused), verdict.Gate{Refused: ReasonOf(why)}
 	d.Base = in.Baseline
-	return d.conclude(verdict.Gate{Refused: ReasonOf(why)})
+	if len(in.Baseline) > 0 || len(in.Head) == 0 {
+		return d.conclude(g)
+	}
+	in.Baseline = measure.Map(in.Head, func(s model.Session) model.Session { s.Code = nil; return s })
+	alone := Judge(in) // of itself a head differs by bounds alone
+	_, g.Code = code.Compare(nil, in.Head, in.Policy.In(recorded.Categories(in.Head, nil)))
+	if broken := verdict.Failing(alone.Findings); broken != "" {
+		g.Broken = result.Refuse(model.BoundBroken, "mend it, or move the bound in the policy (at_most, at_least)",
+			"a bound is broken: %s", broken)
+		d.Warn(*g.Refused)
+	}
+	if alone.ReasonKey == string(model.MetricMissing) {
+		g.Unmet = result.Refuse(model.MetricMissing, strings.Join(alone.Next, "; "), "%s, and %s", g.Refused.Sentence,
+			alone.Reason)
+	}
+	_, idle := alone.Matching.UnusedRules("")
+	d.Note(idle...)
+	return d.conclude(g)
 }
 
 // ReasonOf is an error in words, with the key and the next step of a [model.Refusal].

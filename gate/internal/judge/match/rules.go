@@ -72,11 +72,14 @@ func (x *unmet) explain(t Sides, first string, unmeasured bool) {
 	all := subjects(t.Head.Sessions)
 	if i := slices.IndexFunc(all, x.rule.Namesake); i >= 0 && first == "" && !unmeasured {
 		idle.Kind = string(all[i].Kind())
+	} else if first == "" && !unmeasured {
+		idle.Nearest = x.rule.Nearest(all)
 	}
 	x.says = result.Say(idle)
 	because := result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
-		"%s bounds a name that nothing in the head has%s", x.rule.Where,
-		result.Given(idle.Kind, " but the ", idle.Kind))
+		"%s bounds a name that nothing in the head has%s%s", x.rule.Where,
+		result.Given(idle.Kind, " but the ", idle.Kind), result.Given(idle.Nearest, "; the nearest is ",
+			measure.Quote(idle.Nearest)))
 	if unmeasured && !x.idle {
 		how := measure.Either(unprofiled(x.metric, t.Head.Sessions),
 			`profile the workload: profile = "always" in its [[workload]]`, x.metric.HowTo())

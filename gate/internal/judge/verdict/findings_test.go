@@ -227,7 +227,7 @@ func TestFailing(t *testing.T) {
 		"range forward time +10.0 %": {ranged, ranged, kept},
 		"":                           {kept},
 	} {
-		if got := failing(list); got != want {
+		if got := Failing(list); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -237,7 +237,7 @@ func TestFailing(t *testing.T) {
 		f.Scope = measure.ScopeDevice
 		many = append(many, f)
 	}
-	if got := failing(many); strings.Count(got, "GPU") != 1 || !strings.HasSuffix(got, " and others") {
+	if got := Failing(many); strings.Count(got, "GPU") != 1 || !strings.HasSuffix(got, " and others") {
 		t.Errorf("of six devices %q", got)
 	}
 }

@@ -21,7 +21,7 @@ func Several(workloads []*result.Report) *result.Report {
 			"%s is about what no workload has", lacking[i].Rule)
 	}
 	for _, w := range workloads {
-		if unmet != nil && w.Verdict == result.Pass {
+		if unmet != nil && (w.Verdict == result.Pass || w.Verdict == result.NoVerdict && w.Measured != nil) {
 			Conclusion{result.NoVerdict, false, unmet}.write(w)
 		}
 		if w.Alpha.Known() {

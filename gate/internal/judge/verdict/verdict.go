@@ -27,6 +27,7 @@ type Gate struct {
 	Outlier     *result.Remark  // a single run is an outlier as a whole
 	LeftOut     *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
 	Code        *result.Remark  // device code is beyond a rule
+	Broken      *result.Remark  // a head that is compared with nothing is beyond a bound
 	Drift       []result.Remark // see [result.KeyOverDrift]
 }
 
@@ -55,15 +56,13 @@ func (v Conclusion) write(d *result.Report) {
 // conclusions are what may decide a gate, in their order; those whose reason is nil do not apply. A certain regression
 // outranks a refusal, and a refusal outranks drift and doubt.
 func conclusions(t Gate, d *result.Report) []Conclusion {
-	switch {
-	case t.CodeAlone != nil:
-		return []Conclusion{{result.Fail, false, t.Code}, {result.Pass, false, t.CodeAlone}}
-	case t.Refused != nil:
-		return []Conclusion{{result.Fail, false, t.Code}, {result.NoVerdict, false, t.Refused}}
+	if t.CodeAlone != nil || t.Refused != nil {
+		return []Conclusion{{result.Fail, false, t.Code}, {result.Fail, false, t.Broken},
+			{result.NoVerdict, false, t.Unmet}, {result.NoVerdict, false, t.Refused}, {result.Pass, false, t.CodeAlone}}
 	}
 	findings := d.Findings
 	var slower, nothing, few, drift, doubted, undecided *result.Remark
-	if names := failing(findings); names != "" {
+	if names := Failing(findings); names != "" {
 		slower = new(result.Say(reason.Slower{What: names}))
 	}
 	missing, failed := missingRows(t.Sides, findings)
@@ -216,8 +215,8 @@ func NothingJudged(policy *thresholds.Resolved) *result.Remark {
 		"the policy leaves nothing to judge")
 }
 
-// failing names the subjects that failed, each subject once, worst first.
-func failing(findings []result.Finding) string {
+// Failing names the subjects that failed, each subject once, worst first.
+func Failing(findings []result.Finding) string {
 	const most = 4
 	var names []string
 	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
