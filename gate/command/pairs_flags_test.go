@@ -29,7 +29,7 @@ var flagValues = []flagValue{
 		"plan ncu-plan record-plan"},
 	{"nsys-arg", "--cuda-event-trace=false", ""}, {"base-cmd", "./app --old", ""}, {"base-ref", "HEAD", ""}, {"build",
 		"true", ""},
-	{"base-dir", "old", ""}, {"paired", "", ""}, {"budget", "60s", ""}, {"gather", "g", ""}, {"ranks", "0", ""},
+	{"base-dir", "in-old", ""}, {"paired", "", ""}, {"budget", "60s", ""}, {"gather", "g", ""}, {"ranks", "0", ""},
 	{"launch-skip", "3", ""},
 	{"launch-count", "2", ""}, {"set", "basic", ""}, {"section", "SpeedOfLight", ""}, {"nvtx-range", "step/", ""},
 	{"kernel", "saxpy", ""},
@@ -46,8 +46,10 @@ var flagValues = []flagValue{
 	{"ncu-pages", "in-ncu/run0.csv,in-ncu/run1.csv", "compare-rows"}, {"host", "", ""},
 }
 
+type flagCall struct{ name, line string }
+
 // flagCalls are calls whose flags are tried: each is a command line without the flag.
-var flagCalls = []struct{ name, line string }{
+var flagCalls = []flagCall{
 	{"from", "check -w app --from in-same"},
 	{"fails", "check -w app --from in-slow"},
 	{"rows", "check -w rows --from in-rows"},
@@ -89,6 +91,7 @@ func commandLab(t *testing.T, found *violations, models ...string) *lab {
 	}
 	l.run(".", "git", "add", "-A")
 	l.run(".", "git", "commit", "-q", "-m", "base")
+	l.run(".", "git", "clone", "-q", ".", "in-old")
 	l.nsgate(".", nil, "check", "-w", "app", "--from", "in-slow", "-q", "-o", "saved.json")
 	return l
 }
@@ -192,3 +195,70 @@ func TestPairsOfFlags(t *testing.T) {
 
 // flagStride is the part of the calls of a usual test: one in so many.
 const flagStride = 41
+
+// TestPairsOfTwoFlags tries pairs of flags that act alone in a call: each acts beside the other, or is refused.
+func TestPairsOfTwoFlags(t *testing.T) {
+	wantPairs(t)
+	// Formats for programs are complete and without colour; nothing is posted outside of CI, which is said once.
+	more := []flagValue{{"format", "csv", ""}, {"ncu", "", ""}, {"explain-time", "1s", ""}, {"keep", "", ""},
+		{"save", "x", ""}, {"against", "last", ""}, {"watch", "", ""}, {"open", "", ""}, {"output", "kept.json", ""}}
+	found := &violations{}
+	l := commandLab(t, found, "h200")
+	start, at := len(l.lines), 0
+	calls := append(slices.Clone(flagCalls), flagCall{"plan", "check -w app --base-ref HEAD --paired --dry-run"},
+		flagCall{"plan", "check -w app --gather g --dry-run"},
+		flagCall{"fails", "check -w app --from in-slow --patch judged.patch"})
+	for c, call := range calls {
+		words := strings.Fields(call.line)
+		if !strings.HasPrefix(call.line, "record") && !strings.Contains(call.line, "--dry-run") {
+			words = append(words, "--report", "json=judged.json")
+		}
+		try := func(flags ...flagValue) (a answer, changed string) {
+			l.lines = l.lines[:start]
+			all := slices.Clone(words)
+			for _, f := range flags {
+				all = append(all, strings.TrimSuffix("--"+f.name+"="+f.value, "="))
+			}
+			a = l.nsgate(".", nil, all...)
+			changed = l.changes(a)
+			l.restore()
+			return a, changed
+		}
+		plain, alone := "", map[string]string{}
+		acts := func(f flagValue) bool {
+			if _, tried := alone[f.name]; !tried {
+				if plain == "" {
+					_, plain = try()
+				}
+				a, changed := try(f)
+				alone[f.name] = changed
+				if a.code == 2 || a.code == 125 {
+					alone[f.name] = plain
+				}
+			}
+			return alone[f.name] != plain
+		}
+		tried := slices.DeleteFunc(slices.Concat(flagValues, more), func(f flagValue) bool {
+			return f.waits == "*" || strings.Contains(call.line+" ", "--"+f.name+" ")
+		})
+		for i, f := range tried {
+			for j, g := range tried[:i] {
+				if !allPairs() && (c*7+i*31+j)%(20*flagStride) != 0 || !acts(f) || !acts(g) {
+					continue
+				}
+				at++
+				a, both := try(f, g)
+				for _, x := range [][2]flagValue{{f, g}, {g, f}} {
+					waits := slices.Contains(strings.Fields(x[1].waits), call.name) || x[1].name == "verbose" &&
+						(x[0].name == "json" || x[0].name == "format")
+					if a.code != 2 && both == alone[x[0].name] && !waits {
+						l.violation(a, 5, "--"+x[1].name+" beside --"+x[0].name+" in "+call.name,
+							"--%s changes nothing beside --%s in %s: exit %d", x[1].name, x[0].name, call.line, a.code)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d pairs", at)
+	found.report(t)
+}
