@@ -39,6 +39,7 @@ var written = map[string]struct {
 }{
 	"accept":      {"", cli.Acceptances{}},
 	"baseline":    {"", []app.StoredBaseline{}},
+	"code":        {"nsgate.code/1", app.DeviceCode{}},
 	"bisection":   {history.BisectSchema, history.Bisection{}},
 	"calibration": {calibrate.CalibrationSchema, calibrate.Calibration{}},
 	"doctor":      {"", cli.Examination{}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,20 +95,27 @@ func BaselinesOf(root, workload string) string {
 }
 
 // BaselineAt is the directory of all baselines, and the workload, of a directory with those of one workload alone, or
-// with its baseline on the GPU of a directory's name; "" for any other.
-func BaselineAt(dir string) (root, workload, gpu string) {
+// with its baseline on the GPU of a directory's name; "" for any other. A session in no directory of a workload and a
+// GPU is an error: any in a directory that was not named, or that has baselines of workloads too.
+func BaselineAt(dir string, named bool) (root, workload, gpu string, err error) {
+	file := ""
 	holds := func(pattern string) bool {
 		found, _ := new(input.Search).Paths(dir, pattern)
-		return slices.ContainsFunc(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) })
+		found = append(measure.Where(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) }), "")
+		file = found[0]
+		return file != ""
 	}
 	abs, err := filepath.Abs(dir)
 	switch {
-	case err == nil && holds("*.csv"):
+	case err != nil || !holds("*/*.csv") && !holds("*.csv"):
+		return "", "", "", err
+	case !named || len(WorkloadsIn(dir)) > 0:
+		return "", "", "", fmt.Errorf("%s lies in no directory of a workload and a GPU: move it into %s/WORKLOAD/GPU, "+
+			"or remove it", file, dir)
+	case filepath.Dir(file) == filepath.Clean(dir):
 		dir, gpu = filepath.Join(dir, ".."), filepath.Base(abs)
-	case !holds("*/*.csv"):
-		return "", "", ""
 	}
-	return filepath.Join(dir, ".."), baseline.Workload(dir), gpu
+	return filepath.Join(dir, ".."), baseline.Workload(dir), gpu, nil
 }
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in the order of their directories.

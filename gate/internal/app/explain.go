@@ -352,6 +352,9 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found 
 		}
 		profiles[i] = page.Counters[0]
 	}
-	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1],
-		why.Alone), "", nil
+	found = why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1], why.Alone)
+	if len(found) == 0 {
+		hint = "no explanation: no kernel that got slower is in " + pages[0] + " and in " + pages[1]
+	}
+	return found, hint, nil
 }

@@ -101,10 +101,8 @@ func commands() []*command {
 		{name: "init", workload: true, flags: "ci action fork-comments dry-run force format json", formats: sessions,
 			options: fresh[initOptions]},
 		{name: "doctor", flags: exeFlag + " baseline policy json", options: fresh[doctorOptions]},
-		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
-			options: fresh[schemaOptions]},
-		{name: "completion", own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells,
-			options: fresh[completionOptions]},
+		{name: "schema", own: 1, wants: "one word", words: schemas, options: fresh[schemaOptions]},
+		{name: "completion", own: 1, wants: "one word", words: shells, options: fresh[completionOptions]},
 		{name: "version", flags: "json", options: fresh[versionOptions]},
 	}
 }

@@ -28,7 +28,10 @@ func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error 
 		return err
 	}
 	root := baselineRoot(v.baseline, p.File)
-	all, of, gpu := app.BaselineAt(root)
+	all, of, gpu, err := app.BaselineAt(root, v.baseline != "")
+	if err != nil {
+		return usageError("%w", err)
+	}
 	root = cmp.Or(all, root)
 	workload, err := v.oneWorkload(p, root, v.one, of)
 	if err != nil {

@@ -39,6 +39,9 @@ func (v *policyOptions) run(_ context.Context, e *env, args arguments) error {
 	if len(files) == 0 || v.onLine("policy") {
 		files = append(files, v.policy)
 	}
+	if v.format == "json" && len(files) > 1 {
+		return usageError("--format json prints one policy file: name one alone")
+	}
 	code := ExitPass
 	for i, file := range files {
 		if i > 0 {

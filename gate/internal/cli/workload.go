@@ -92,7 +92,10 @@ func (v *stored) workloads(p *thresholds.Policy) (known []thresholds.Workload, w
 // baselines is the directory of all baselines. That of a single workload is refused: nothing would be found there.
 func (v *stored) baselines(p *thresholds.Policy) (root string, err error) {
 	root = baselineRoot(v.baseline, p.File)
-	if all, workload, _ := app.BaselineAt(root); all != "" {
+	all, workload, _, err := app.BaselineAt(root, v.baseline != "")
+	if err != nil {
+		return "", usageError("%w", err)
+	} else if all != "" {
 		return "", usageError("%s: %s holds baselines of workload %s alone; name the directory of all workloads, %s",
 			source(v.fs, "baseline"), root, workload, all)
 	}
