@@ -262,7 +262,8 @@ func differs(f *result.Finding) bool {
 	case result.Slower, result.Faster, result.New, result.Gone:
 		return true
 	}
-	beyond := f.Undecided && math.Abs(float64(f.Change)) > float64(f.Limit)
+	zero := f.Scope == measure.ScopeBenchmark && f.Base.Known() != f.Head.Known() // on one side
+	beyond := zero || f.Undecided && math.Abs(float64(f.Change)) > float64(f.Limit)
 	return beyond || f.Doubted || f.Match != "exact" && f.Match != ""
 }
 

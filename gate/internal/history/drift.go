@@ -196,7 +196,11 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	last := len(x.at) - 1
 	changes := measure.Map(x.times[1:], func(time float64) float64 { return time - x.times[0] })
 	steps := x.innovations(changes, sessions, sd)
-	scatter := wider(x.unaccepted(steps[:last-1], sessions))
+	// Steady drift makes steps grow evenly and does not count: only the scatter of differences does, over the expected
+	// variance of steps of unit variance.
+	seen := stats.SampleVariance(x.unaccepted(steps[:last-1], sessions))
+	seen.S2 /= 2 // of a difference of two
+	scatter := math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: stats.SessionWeight}, seen).S2)
 	session := stats.Variance{S2: sd * sd * scatter, DF: stats.SessionDF}
 	moved := measure.Either(sameHost(&sessions[x.at[0]], &sessions[x.at[last]]), 0, 1.0) // to another host
 	weights := []float64{2 + 2*ofHost*moved, 1/x.runs[0] + 1/x.runs[last]}
@@ -226,14 +230,6 @@ func (x *path) unaccepted(steps []float64, sessions []model.Session) (difference
 		}
 	}
 	return differences
-}
-
-// wider is the factor, at least 1, between the observed and the expected variance of steps of unit variance. Steady
-// drift makes steps grow evenly and does not count: only the scatter of differences does.
-func wider(differences []float64) float64 {
-	seen := stats.SampleVariance(differences)
-	seen.S2 /= 2 // of a difference of two
-	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: stats.SessionWeight}, seen).S2)
 }
 
 // cusum is the value of Page's one-sided cumulative sum after steps in standard deviations.

@@ -304,6 +304,8 @@ var (
 	Gone           = plain("gone", "nothing in the head has its name or its place")
 	IncreasedCount = plain(result.KeyIncreased, "increased; no rule limits this count")
 	New            = plain("new", "nothing in the baseline has its name or its place")
+	NoBaseValue    = plain("zero-in-baseline", "its value is 0 in the baseline, which is no measurement")
+	NoHeadValue    = plain("zero-in-head", "its value is 0 in the head, which is no measurement")
 	OneRun         = plain(result.KeyOneRun,
 		"a side has one run: without the spread between runs no change can be told from noise")
 	OutputDecides = plain("output-decides",

@@ -62,8 +62,8 @@ var reasons = []result.Reason{
 	NoChangedLines{Files: []string{"a.cu"}, Elsewhere: []string{}, Definition: true},
 	SameCodeOfAll{}, OtherParts{New: []string{"exp"}}, OtherParts{Gone: []string{"erf"}}, OtherParts{},
 	AddedOperation{},
-	CountFromZero, CountsDiffer, FromZero, Gone, HostNamed, IncreasedCount, New, OneHost, OneRun, OutputDecides,
-	Shorter, Unmeasured, Waiting, Zero, ZeroFloor,
+	CountFromZero, CountsDiffer, FromZero, Gone, HostNamed, IncreasedCount, New, NoBaseValue, NoHeadValue, OneHost,
+	OneRun, OutputDecides, Shorter, Unmeasured, Waiting, Zero, ZeroFloor,
 }
 
 // filled is a reason with a value in each field that has none: its name, 5 %, 2, two names, or so.

@@ -173,7 +173,9 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 			continue
 		}
 		*e = moderate(*t, *e, t.poolOf(pools, e.pair), sessions)
-		if t.widens(e) {
+		lowered := e.Metric.OnHost() && e.Subject == measure.Workload && e.Limit.Max < t.Policy.StepThreshold &&
+			e.Limit.Rule == t.Policy.Places.Of("threshold") // where the data can tell such a change from noise
+		if lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max)) {
 			e.Limit.Max = t.Policy.StepThreshold
 		}
 		if e.Metric.OnHost() && !e.modes.counted {
@@ -253,14 +255,6 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 		e = welch(e)
 	}
 	return e
-}
-
-// widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell
-// such a change from noise.
-func (t comparison) widens(e *estimate) bool {
-	lowered := e.Metric.OnHost() && e.Subject == measure.Workload && e.Limit.Max < t.Policy.StepThreshold &&
-		e.Limit.Rule == t.Policy.Places.Of("threshold")
-	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max))
 }
 
 // rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run, and

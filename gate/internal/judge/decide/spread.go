@@ -247,7 +247,9 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	if t.relation() == terms.SameBoard {
 		sds := hostEffectSDs
 		quiet := s.kernels.S2 <= quietHosts*quietHosts
-		if quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
+		name := strings.ReplaceAll(strings.ToLower(e.Subject.Name), "sgemm", "") // in single precision
+		tensor := slices.ContainsFunc(tensorNames, func(part string) bool { return strings.Contains(name, part) })
+		if quiet && e.Subject.Scope == measure.ScopeKernel && !tensor {
 			sds = hostEffectPlain
 		}
 		most = math.Min(most, sds*math.Sqrt(s.kernels.S2))
@@ -290,13 +292,7 @@ func (e *estimate) standsOut() bool {
 	return float64(len(e.pool.changes))*stats.TwoSided(e.contrast.Estimate, v) < 1-result.Confidence
 }
 
-// tensorNames are parts of the names of library kernels that compute on tensor cores.
+// tensorNames are parts of the names of library kernels that may compute on tensor cores, whose clock and power differ
+// between hosts of one board by more than what memory and plain arithmetic do.
 var tensorNames = strings.Fields("gemm nvjet xmma cutlass mma_ wgmma fprop bprop wgrad dgrad conv fmha flash sdpa " +
 	"attention cudnn _dot")
-
-// tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one
-// board by more than what memory and plain arithmetic do.
-func tensorKernel(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "sgemm", "") // in single precision
-	return slices.ContainsFunc(tensorNames, func(part string) bool { return strings.Contains(name, part) })
-}

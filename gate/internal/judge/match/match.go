@@ -71,7 +71,13 @@ func Pairs(t Sides) []Pair {
 	pairs = append(pairs, list(t, gone, result.Gone, result.Say(reason.Gone))...)
 	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
 	for i := range pairs {
-		t.limit(&pairs[i])
+		p := &pairs[i]
+		t.limit(p)
+		other := measure.Either(p.Listed == result.New, t.Base, t.Head)
+		if p.Listed != "" && p.Subject.Scope == measure.ScopeBenchmark && other.LeftOut(p.Subject.Name, recorded.Zero) {
+			p.Because = result.Say(measure.Either(p.Listed == result.New, reason.NoBaseValue, reason.NoHeadValue))
+			p.Listed = result.Undecided
+		}
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }

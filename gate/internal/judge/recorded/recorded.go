@@ -165,6 +165,15 @@ func Categories(sides ...[]model.Session) map[string]string {
 	return out
 }
 
+// Zero begins the reasons to leave out a row whose value is 0, such as [model.UnderClock].
+const Zero = "0"
+
+// LeftOut reports whether a file of the side leaves out a row for a reason that begins so.
+func (s *Index) LeftOut(row, why string) bool {
+	is := func(x model.LeftOut) bool { return x.Name == row && strings.HasPrefix(x.Why, why) }
+	return slices.ContainsFunc(s.Sessions, func(x model.Session) bool { return slices.ContainsFunc(x.LeftOut, is) })
+}
+
 // HasMetric reports whether any session has the metric of the subject.
 func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
 	return s.Entries[subject].Newest(metric) != nil

@@ -171,7 +171,7 @@ func TestMissingRows(t *testing.T) {
 		{"of seconds, under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
 			timed(of("BM_b*", result.Gone), 2e9), "lacks 1 row of the baseline: BM_b*", ""},
 		{"of many digits, under the clock", base[:1], []model.LeftOut{{Name: "BM_b*", Why: model.UnderClock}},
-			timed(of("BM_b*", result.Gone), 2e6), "lacks 1 row of the baseline: BM_b* (its time is 0)", ""},
+			timed(of("BM_b*", result.Gone), 2e6), "lacks 1 row of the baseline: BM_b* (its value is 0)", ""},
 	} {
 		x := sides(base, c.head)
 		x.Head.Sessions[0].LeftOut = c.left

@@ -32,15 +32,17 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 			continue
 		}
 		name := f.Subject().Short()
-		if f.Outcome == result.New {
-			fresh = append(fresh, name)
-			if slow == nil && leftOut(t.Base, f.Name, model.UnderClock) && float64(f.Head) > ofBase {
+		if f.Outcome == result.New || !f.Base.Known() && t.Base.LeftOut(f.Name, recorded.Zero) {
+			if f.Outcome == result.New {
+				fresh = append(fresh, name)
+			}
+			if slow == nil && t.Base.LeftOut(f.Name, model.UnderClock) && float64(f.Head) > ofBase {
 				slow = f
 			}
 			continue
 		}
 		lacks, runs := missingRuns(t, f)
-		rounded := leftOut(t.Head, f.Name, model.UnderClock) && !(float64(f.Base) > ofHead)
+		rounded := t.Head.LeftOut(f.Name, model.UnderClock) && !(float64(f.Base) > ofHead)
 		switch {
 		case lacks == 0, rounded:
 			continue
@@ -49,10 +51,10 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 			in := fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
 			failed = append(failed, name+measure.Either(lacks < runs, in, ""))
 			continue
-		case f.Outcome != result.Gone:
+		case f.Outcome != result.Gone && (f.Head.Known() || !t.Head.LeftOut(f.Name, recorded.Zero)):
 			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
-		case leftOut(t.Head, f.Name, model.Skipped), leftOut(t.Head, f.Name, model.UnderClock):
-			name += measure.Either(leftOut(t.Head, f.Name, model.Skipped), " (skipped)", " (its time is 0)")
+		case t.Head.LeftOut(f.Name, model.Skipped), t.Head.LeftOut(f.Name, recorded.Zero):
+			name += measure.Either(t.Head.LeftOut(f.Name, model.Skipped), " (skipped)", " (its value is 0)")
 		case t.Head.Has(f.Subject()):
 			name = result.Title(f.Metric) + " of " + name
 		}
@@ -139,7 +141,7 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 		at-- // the accepted part of another measurement
 	}
 	metric := f.Metric
-	if f.Outcome == result.Gone && !t.Head.Has(s) { // the row as a whole
+	if !t.Head.Has(s) { // the row as a whole
 		metric = t.Base.Metrics(s)[0].Name
 	}
 	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
@@ -159,10 +161,4 @@ func selecting(name string) string {
 		odd = func(r rune) bool { return r == '*' || unicode.IsControl(r) || r == ' ' }
 	}
 	return strings.Map(func(r rune) rune { return measure.Either(odd(r), '?', r) }, name)
-}
-
-func leftOut(side *recorded.Index, name, why string) bool {
-	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {
-		return slices.Contains(s.LeftOut, model.LeftOut{Name: name, Why: why})
-	})
 }

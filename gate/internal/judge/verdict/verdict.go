@@ -150,7 +150,8 @@ var remedies = map[string]string{
 // judged is the number of findings that compare both sides.
 func judged(findings []result.Finding) int {
 	return measure.HowMany(findings, func(f result.Finding) bool {
-		return f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged()
+		oneSided := f.Base.Known() != f.Head.Known() && !f.Fails() && !f.Outcome.Kept()
+		return f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged() && !oneSided
 	})
 }
 

@@ -44,4 +44,4 @@ def served($zero):
           | select(. != null and ($counts | max) > 0) | {"\($kind)_tokens_per_request": (.value / ($counts | max))}] | add // {})),
      start: ((.date | strings) // null)},
     (to_entries[] | (.key | meaning) as $m | select($m.row and (.value != null or $m.unit))
-      | if .value == null then {row: .key, left_out: "no number"} elif .value == 0 and $m.unit and ($zero | not) then {row: .key, left_out: "0: no request has it"} else {value, of: .key, once: true} + $m end);
+      | if .value == null then {row: .key, left_out: "no number"} elif .value == 0 and $m.unit and ($zero | not) then {row: $m.row, left_out: "0: no request has it"} else {value, of: .key, once: true} + $m end);
