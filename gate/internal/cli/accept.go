@@ -220,7 +220,8 @@ func (v *reported) reportFile(read string) string {
 func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
 	// A bound that is broken or without a value is lifted by no first baseline.
-	bound := r.Measured != nil && (r.Verdict == result.Fail || r.ReasonKey == string(model.MetricMissing))
+	bound := r.Measured != nil && (r.Verdict == result.Fail ||
+		slices.Contains([]model.Kind{model.MetricMissing, model.Doubted}, model.Kind(r.ReasonKey)))
 	if bound || r.Measured == nil && step == "" && (!app.Changed(r) && !faster || r.Baseline == "") {
 		return
 	}

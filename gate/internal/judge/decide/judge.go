@@ -207,6 +207,17 @@ func Refuse(in Input, why error) *Decision {
 		g.Unmet = result.Refuse(model.MetricMissing, strings.Join(alone.Next, "; "), "%s, and %s", g.Refused.Sentence,
 			alone.Reason)
 	}
+	for _, f := range measure.Where(alone.Findings, func(f result.Finding) bool { // in some runs, or warned of
+		return f.ReasonKey == result.KeyBoundsBroken && !f.Fails()
+	}) {
+		says := result.Refuse(model.Doubted, "measure again with more runs", "the %s of %s: %s",
+			result.Title(f.Metric), f.Title(), f.Reason)
+		if f.Doubted || f.Undecided && f.Gates && in.Policy.Undecided == "fail" {
+			g.Unmet = cmp.Or(g.Unmet, says)
+		} else {
+			d.Warn(*says)
+		}
+	}
 	_, idle := alone.Matching.UnusedRules("")
 	d.Note(idle...)
 	return d.conclude(g)

@@ -15,12 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
 )
 
-// isMetric reports whether a column of the raw page is a metric. Those that name the process and the host are not read.
-func isMetric(column string) bool {
-	return !slices.Contains(identity[:], column) && !isNumbering(column) &&
-		!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, column)
-}
-
 // table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a
 // metric or rule.
 func (b *builder) table(t *table) error {
@@ -131,7 +125,8 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 	var columns []cell // of metrics, in the current row
 	var names []string
 	for i, name := range header {
-		if isMetric(name) {
+		if !slices.Contains(identity[:], name) && !isNumbering(name) && // process and host are not read
+			!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, name) {
 			columns = append(columns, cell{at: i, file: r.name, name: name, words: wordy(name), kept: b.keeps(name)})
 			if b.keeps(name) {
 				names = append(names, name)

@@ -65,7 +65,9 @@ func (c *collection) read(file string, in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if strings.TrimSpace(line) == "" || after == nil && ordinary(line) {
+		if strings.TrimSpace(line) == "" || after == nil && !strings.ContainsAny(line, "([*") && !strings.Contains(line,
+			"Total") && !strings.HasPrefix(line, "SKIPPED") && !strings.HasPrefix(line, "ERROR") {
+			// nothing that nsys says or begins a table with: the rows of tables that are not read can be many
 			continue
 		}
 		if h, ok := recognise(line); ok {

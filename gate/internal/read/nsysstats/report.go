@@ -68,13 +68,6 @@ var messages = []struct {
 		input.Pattern(`^SKIPPED: .*?((?:does not contain|could not) .*?)\.?$`)},
 }
 
-// ordinary reports whether a line cannot be anything that nsys says or begins a table with, at little cost: the rows of
-// tables that are not read can be many.
-func ordinary(line string) bool {
-	return !strings.ContainsAny(line, "([*") && !strings.Contains(line, "Total") &&
-		!strings.HasPrefix(line, "SKIPPED") && !strings.HasPrefix(line, "ERROR")
-}
-
 // outputName matches how nsys names a file: PREFIX_REPORT.csv, with the report's arguments behind it.
 var outputName = input.Pattern(`(?i)^(?:(.*?)[_.-])??(gpu[a-z]+|(?:cuda|nvtx|osrt|syscall|openacc|openmp|mpi|nvvideo|um|vulkan|opengl|` +
 	`khrdebug|dx1[12]|wddm|api|kernexec)[a-z0-9_]*(?:sum|trace|proj|details|faults)|unifiedmemory[a-z]*|network_congestion)` +
