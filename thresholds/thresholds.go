@@ -502,7 +502,7 @@ func (g Glob) match(name string, other bool) bool {
 	if wild < 0 {
 		return string(g) == name
 	}
-	if !strings.HasPrefix(name, string(g[:wild])) { // most names
+	if !strings.HasPrefix(name, string(g[:wild])) || len(g)-strings.Count(string(g), "*") > len(name) { // most names
 		return false
 	}
 	pattern, text := []rune(string(g)), []rune(name)

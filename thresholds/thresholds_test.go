@@ -444,6 +444,19 @@ func TestFor(t *testing.T) {
 	}
 }
 
+// TestGlobLong: a pattern with more characters than a name has is compared with none of them.
+func TestGlobLong(t *testing.T) {
+	long := Glob(strings.Repeat("*a?", 300_000))
+	if n := testing.AllocsPerRun(10, func() { long.Match("a name") }); n > 0 {
+		t.Errorf("%g allocations, such as a copy of the pattern for each name", n)
+	}
+	for pattern, name := range map[Glob]string{"*é?": "éé", "???": "äöü", "*?*": "b", "**": "", "a*": "a"} {
+		if !pattern.Match(name) {
+			t.Errorf("%q does not match %q", pattern, name)
+		}
+	}
+}
+
 func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string

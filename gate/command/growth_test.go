@@ -58,6 +58,12 @@ var growths = []growth{
 		}
 		return []string{"history", "--workload", "k"}
 	}},
+	{"slower ranges of a baseline", 2_000, func(w *world, n int) []string {
+		return w.sides(n, "range,r%d,gpu_time,%d*5,ns,,\n")
+	}},
+	{"ranges whose names begin alike", 400, func(w *world, n int) []string {
+		return append(w.sides(n, "range,"+strings.Repeat("r", 300)+"%d,gpu_time,%d*5,ns,,\n"), "--format", "html")
+	}},
 	{"rules", 450, func(w *world, n int) []string {
 		var rules strings.Builder
 		for i := range n {
@@ -70,6 +76,29 @@ var growths = []growth{
 		w.write("k.cubin", string(exporttest.Cubin(n, 1<<16)))
 		return []string{"show", "k.cubin"}
 	}},
+}
+
+// sides are arguments of compare for two sessions of a baseline with n more rows, of 1 ns in the base and 3 ns in the
+// head.
+func (w *world) sides(n int, row string) []string {
+	w.run(0, "nsgate", "record", "--workload", "k", "--from", w.get("KERNELS")+"/base")
+	recorded, err := filepath.Glob(filepath.Join(w.work, ".nsgate/k/nvidia-h200/*.csv"))
+	if err != nil || len(recorded) != 1 {
+		w.Fatal(recorded, err)
+	}
+	session, err := os.ReadFile(recorded[0])
+	if err != nil {
+		w.Fatal(err)
+	}
+	for side, value := range map[string]int{"base": 1, "head": 3} {
+		text := string(session)
+		for i := range n {
+			text += fmt.Sprintf(row, i, value)
+		}
+		sum := sha256.Sum256([]byte(text))
+		w.write(fmt.Sprintf("%s/k/nvidia-h200/20261121T0150-%x.csv", side, sum[:4]), text)
+	}
+	return []string{"compare", "base/k/nvidia-h200", "head/k/nvidia-h200"}
 }
 
 var recordedAt = regexp.MustCompile(`(?m)^session,,start,[^,]*,`)

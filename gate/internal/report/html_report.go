@@ -129,13 +129,14 @@ func mark(t story.Tone) string {
 
 // name gives each subject its ID on the page.
 func (s *reportSheet) name(all []story.Group) {
-	taken := map[string]bool{}
+	taken := map[string]int{} // how often, as a beginning too
 	for _, g := range all {
-		link := slug(g[0].Subject)
-		for i := 2; taken[link]; i++ {
-			link = fmt.Sprintf("%s-%d", slug(g[0].Subject), i)
+		id := slug(g[0].Subject)
+		link := id
+		for ; taken[link] > 0; taken[id]++ {
+			link = fmt.Sprintf("%s-%d", id, taken[id]+1)
 		}
-		taken[link] = true
+		taken[link]++
 		s.links[g[0].F.Subject()] = s.At + link
 	}
 }

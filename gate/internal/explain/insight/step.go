@@ -37,12 +37,12 @@ func stepPart(w *result.Waterfall) []result.Remark {
 		Unit: measure.StepTime.Unit})}
 }
 
-// factsOf explains the findings on a metric by facts about both sides.
+// factsOf explains the finding on a metric of the whole workload by facts about both sides.
 func factsOf(m measure.Metric, facts func(base, head *recorded.Index) []result.Remark) func(*decide.Decision,
 	*result.Report) {
 	return func(d *decide.Decision, x *result.Report) {
 		for i := range d.Findings {
-			if d.Findings[i].Metric == m.Name {
+			if f := &d.Findings[i]; f.Metric == m.Name && f.Subject() == measure.Workload {
 				x.State(i, facts(d.Matching.Base, d.Matching.Head)...)
 			}
 		}
@@ -63,12 +63,8 @@ func changedCalls(base, head *recorded.Index) []result.Remark {
 		for i, all := range s.Values(measure.Workload, measure.SyncCalls.Name) {
 			of := s.Values(subject, measure.SyncCalls.Name)[i]
 			for run, v := range all {
-				switch {
-				case math.IsNaN(v):
-				case math.IsNaN(of[run]):
-					values = append(values, 0) // the run has a list of calls, without this one
-				default:
-					values = append(values, of[run])
+				if !math.IsNaN(v) { // the run has a list of calls, perhaps without this one
+					values = append(values, float64(result.Number(of[run]).Or(0)))
 				}
 			}
 		}

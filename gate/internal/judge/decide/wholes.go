@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -125,32 +126,47 @@ func inRun(f *result.Finding) bool { return inOutput(f) || f.Scope == measure.Sc
 type forgiveness struct {
 	comparison
 	findings []result.Finding
+	program  map[string]*result.Finding // on the whole workload, those with an interval, by metric
+	printed  []*result.Finding          // outputs
+	slowest  [2]result.Number           // GPU time of the slowest device of base and head
 	totals   map[measure.Subject]*result.Finding
 	work     map[string][]whole
-	gpuWorse bool // the GPU time is longer, if only probably and within its limit
+	ranged   map[string][]int      // places of findings on the GPU time of ranges, by name
+	stayed   map[string][3]float64 // of [stays]
+	gpuWorse bool                  // the GPU time is longer, if only probably and within its limit
 }
 
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
 func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
 	excuse(t, estimates, findings)
-	shorter(findings)
-	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
-		work: replacedWork(t, estimates, findings)}
-	if f := wholeFinding(findings, measure.GPUTime); f != nil {
+	g := &forgiveness{comparison: t, findings: findings, program: map[string]*result.Finding{},
+		ranged: map[string][]int{}, stayed: stays(t)}
+	for i := range findings {
+		switch f := &findings[i]; {
+		case f.Scope == measure.ScopeDevice && isOf(f, measure.GPUTime):
+			g.slowest = [2]result.Number{max(g.slowest[0], f.Base), max(g.slowest[1], f.Head)}
+		case !f.High.Known():
+		case f.Scope == measure.ScopeOutput:
+			g.printed = append(g.printed, f)
+		case f.Scope == measure.ScopeRange && isOf(f, measure.GPUTime):
+			g.ranged[f.Name] = append(g.ranged[f.Name], i)
+		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.ReasonKey != result.KeyUnmeasured:
+			g.program[f.Metric] = cmp.Or(g.program[f.Metric], f)
+		}
+	}
+	// More small kernels, and as many launches as before: kernels got shorter.
+	small, launches := g.program[measure.SmallKernels.Name], g.program[measure.Launches.Name]
+	if small != nil && launches != nil && small.Increased() && !launches.Increased() {
+		*small = answered(*small, result.WithinLimit, reason.Shorter)
+	}
+	g.totals, g.work = ownTotals(t, estimates, findings), replacedWork(t, estimates, findings)
+	if f := g.program[measure.GPUTime.Name]; f != nil {
 		g.gpuWorse = wholeOf(f, 0).probablyWorse()
 	}
 	for i, e := range estimates {
 		if f := &findings[i]; t.worsened(e.pair, f) {
 			g.forgive(f, g.containing(e, f))
 		}
-	}
-}
-
-// shorter takes an increased number of small kernels for kernels that got shorter where as many are launched as before.
-func shorter(findings []result.Finding) {
-	small, launches := wholeFinding(findings, measure.SmallKernels), wholeFinding(findings, measure.Launches)
-	if small != nil && launches != nil && small.Increased() && !launches.Increased() {
-		*small = answered(*small, result.WithinLimit, reason.Shorter)
 	}
 }
 
@@ -198,7 +214,7 @@ func (g *forgiveness) containing(e estimate, f *result.Finding) (wholes []whole)
 	if f.Scope == measure.ScopeOutput {
 		return nil
 	}
-	steps := wholeFinding(g.findings, measure.GPUTime)
+	steps := g.program[measure.GPUTime.Name]
 	alike := e.Subject == measure.Warmup && e.Metric == measure.GPUTime && steps != nil &&
 		!(f.Low-steps.High > f.Limit) // nor from zero, of another number of steps
 	for _, x := range forgivers {
@@ -225,7 +241,7 @@ func waive(f *result.Finding, because result.Reason) {
 // worse.
 func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) []whole {
 	return func(g *forgiveness, _ estimate, f *result.Finding) []whole {
-		of := wholeFinding(g.findings, m)
+		of := g.program[m.Name]
 		if of == nil || of == f {
 			return nil
 		}
@@ -249,10 +265,8 @@ func graphTrace(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1]
 // outputs gives the numbers of a kind that the program prints.
 func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Finding) []whole {
 	return func(g *forgiveness, _ estimate, _ *result.Finding) (wholes []whole) {
-		for i := range g.findings {
-			f := &g.findings[i]
-			m, _ := measure.MetricByName(f.Metric)
-			if f.Scope == measure.ScopeOutput && f.High.Known() && g.Policy.OutputKind(f.Name, m) == kind {
+		for _, f := range g.printed {
+			if m, _ := measure.MetricByName(f.Metric); g.Policy.OutputKind(f.Name, m) == kind {
 				wholes = append(wholes, wholeOf(f, 0))
 			}
 		}
@@ -264,7 +278,7 @@ func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Findi
 // of a process. Which one it is may change from run to run: of sharded ranks the first one computes beside collectives
 // that wait for the others. What one takes longer has to be what others take less: their sum is not worse.
 func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
-	sum, imbalance := wholeFinding(g.findings, measure.GPUTime), wholeFinding(g.findings, measure.Imbalance)
+	sum, imbalance := g.program[measure.GPUTime.Name], g.program[measure.Imbalance.Name]
 	if sum == nil || wholeOf(sum, 0).worse(0) {
 		return nil
 	}
@@ -275,13 +289,7 @@ func (g *forgiveness) slowestDevice(_ estimate, f *result.Finding) []whole {
 		a, b := wholeOf(sum, 0), wholeOf(imbalance, 0)
 		w.change, half = (1+a.change)*(1+b.change)-1, math.Hypot(a.high-a.change, b.high-b.change)
 	} else {
-		base, head := result.Number(0), result.Number(0)
-		for _, x := range g.findings {
-			if x.Scope == measure.ScopeDevice && x.Metric == w.metric {
-				base, head = max(base, x.Base), max(head, x.Head)
-			}
-		}
-		w.title, w.change = "the slowest GPU", float64(head/base-1)
+		w.title, w.change = "the slowest GPU", float64(g.slowest[1]/g.slowest[0]-1)
 	}
 	w.low, w.high = w.change-half, w.change+half
 	return []whole{w}
@@ -302,24 +310,13 @@ func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
 
 func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole { return g.work[f.Role] }
 
-func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
-	names := strings.Split(f.Role, "/")
-	for i := range g.findings {
-		r := &g.findings[i]
-		if r.Scope == measure.ScopeRange && isOf(r, measure.GPUTime) && r.High.Known() &&
-			slices.Contains(names, r.Name) {
-			wholes = append(wholes, wholeOf(r, 0))
-		}
+func (g *forgiveness) ranges(_ estimate, f *result.Finding) []whole {
+	var at []int
+	for name := range strings.SplitSeq(f.Role, "/") {
+		at = append(at, g.ranged[name]...)
 	}
-	return wholes
-}
-
-// wholeFinding is the finding on a metric of the whole workload, nil where it has no interval.
-func wholeFinding(findings []result.Finding, m measure.Metric) *result.Finding {
-	return measure.First(findings, func(f *result.Finding) bool {
-		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known() &&
-			f.ReasonKey != result.KeyUnmeasured
-	})
+	slices.Sort(at)
+	return measure.Map(slices.Compact(at), func(i int) whole { return wholeOf(&g.findings[i], 0) })
 }
 
 // ownTotals are the findings on the total time of kernels and copies whose count changed: fewer and longer launches,
@@ -387,25 +384,35 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 
 // stayedIn is the whole of the kernels that both sides have in the range of a finding, where others moved in or out.
 func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
-	moved, before, after := false, 0.0, 0.0
-	for _, s := range recorded.Kernels(g.Base.Subjects()) {
-		was, is := inRange(g.Base, s, f.Name), inRange(g.Head, s, f.Name)
-		switch {
-		case !g.Head.Has(s):
-		case was && is:
-			before += g.Base.Typical(s, g.Total.Name)
-			after += g.Head.Typical(s, g.Total.Name)
-		default:
-			moved = moved || was != is
-		}
-	}
-	if !moved {
+	x := g.stayed[f.Name]
+	if x[2] == 0 {
 		return nil
 	}
-	change := after/before - 1
+	change := x[1]/x[0] - 1
 	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, change, change, float64(f.Limit))
 }
 
-func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {
-	return slices.Contains(strings.Split(side.Role(kernel), "/"), name)
+// stays are the times before and after of the kernels that both sides have in a range, and the number of those that
+// moved in or out, by the names of ranges.
+func stays(t comparison) map[string][3]float64 {
+	out := map[string][3]float64{}
+	for _, s := range measure.Where(recorded.Kernels(t.Base.Subjects()), t.Head.Has) {
+		sides := map[string]int{} // 1 of the base, 2 of the head, 3 of both
+		for i, side := range []*recorded.Index{t.Base, t.Head} {
+			for name := range strings.SplitSeq(side.Role(s), "/") {
+				sides[name] |= 1 + i
+			}
+		}
+		for name, of := range sides {
+			x := out[name]
+			if of == 3 {
+				x[0] += t.Base.Typical(s, t.Total.Name)
+				x[1] += t.Head.Typical(s, t.Total.Name)
+			} else {
+				x[2]++
+			}
+			out[name] = x
+		}
+	}
+	return out
 }

@@ -136,8 +136,9 @@ func fold(list []Cause, at int, these func(Cause) bool) []Cause {
 func foldRanges(list []Cause) []Cause {
 	ranges, out := parted(list, func(c Cause) bool { return c.Rows[0].F.Scope == measure.ScopeRange })
 	worst(out)
+	n := len(out)
 	for _, r := range ranges {
-		i := slices.IndexFunc(out, func(c Cause) bool {
+		i := slices.IndexFunc(out[:n], func(c Cause) bool {
 			return !c.Rank && slices.ContainsFunc(c.Rows, func(x Row) bool {
 				return x.F.Scope == measure.ScopeKernel && isWithin(x.F.Role, r.Rows[0].F.Name)
 			})

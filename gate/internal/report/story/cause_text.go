@@ -107,10 +107,9 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 		}
 	}
 	text := r.changeText(of, headed && c.Class != Warned) // a warning goes on with its limit
-	kernels := slices.ContainsFunc(v.Rows, func(x Row) bool {
+	if text == noneChanged && !slices.ContainsFunc(v.Rows, func(x Row) bool {
 		return x.F.Scope == measure.ScopeKernel && x.F.Change.Known()
-	})
-	if text == noneChanged && !kernels {
+	}) {
 		text = "Whole runs were compared, not their kernels"
 	}
 	for _, x := range c.Rows {
@@ -154,9 +153,11 @@ func (c *Cause) taken(of string) string {
 // added are the new kernels of a longer GPU time, or of a step that is longer with it, none where they are less than
 // half of what the GPU time grew by.
 func (v *Story) added(of Row) (out []Row) {
+	if of.F.Scope != measure.ScopeWorkload || of.F.Name != "" || of.F.Metric != measure.GPUTime.Name && !ofStep(of) {
+		return nil
+	}
 	whole := v.Number(measure.GPUTime.Name)
-	if whole == nil || whole.F.Outcome != result.Slower || of.F.Subject() != measure.Workload ||
-		of.F.Metric != measure.GPUTime.Name && !ofStep(of) {
+	if whole == nil || whole.F.Outcome != result.Slower {
 		return nil
 	}
 	sum := result.Number(0)

@@ -99,9 +99,14 @@ func (v *Story) takes(runs int) string {
 func (v *Story) do(c *Cause) string {
 	lead, others := c.split()
 	f := insight.Failure{Report: v.Report, Rank: c.Rank, Loops: len(c.totals) > 0}
-	for i := range v.Rows {
-		if x := &v.Rows[i]; c.idle == nil && !c.Rank && v.mostOf(lead, x) {
-			f.Findings = append(f.Findings, &x.F)
+	if c.idle == nil && !c.Rank && lead.F.Subject() == measure.Workload {
+		part, largest := v.undecidedPart(lead), v.Fall.largest().name
+		for i := range v.Rows {
+			x := &v.Rows[i].F
+			if x.Name != "" && (part != nil && part.F.Subject() == x.Subject() ||
+				part == nil && ofStep(lead) && x.Name == largest && x.Scope != measure.ScopeRange) {
+				f.Findings = append(f.Findings, x)
+			}
 		}
 	}
 	for i := range c.added {
@@ -117,15 +122,4 @@ func (v *Story) do(c *Cause) string {
 		f.Part = v.Fall.largest().Class
 	}
 	return insight.Do(f)
-}
-
-// mostOf reports whether a row is of the part that is most of a longer step or GPU time.
-func (v *Story) mostOf(whole Row, r *Row) bool {
-	if whole.F.Subject() != measure.Workload || r.F.Name == "" {
-		return false
-	}
-	if part := v.undecidedPart(whole); part != nil {
-		return part.F.Subject() == r.F.Subject()
-	}
-	return ofStep(whole) && r.F.Name == v.Fall.largest().name && r.F.Scope != measure.ScopeRange
 }
