@@ -239,11 +239,9 @@ const mostSettings = 2000
 func filesOf(dir, text string, command bool, to map[string]string) string {
 	all := text
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n='\"`;&|()<>{}$,", c) }
-	for name := range strings.FieldsFuncSeq(text, separates) {
-		files, key := []string{"", name, filepath.Join(dir, name)}, "file "+name
-		if command {
-			files[0], _ = exec.LookPath(name)
-		}
+	for _, name := range slices.Compact(slices.Sorted(strings.FieldsFuncSeq(text, separates))) {
+		onPath, _ := exec.LookPath(name)
+		files, key := []string{onPath, name, filepath.Join(dir, name)}, "file "+name
 		if filepath.IsAbs(name) { // a baseline holds no path of this machine
 			key = "file …/" + filepath.Base(name)
 		}
