@@ -37,7 +37,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	if n := len(runs); n > 0 && runs[n-1].failed() {
 		return nil, x.workloadError(n, runs[n-1], x.programError(runs[n-1], x.where(n, runs[n-1])))
 	}
-	because, done := x.log.Because(), len(runs)
+	because, done, unless := x.log.Because(), len(runs), "where the workload stops no process that started it, "
 	name := x.Profiler.Tool().Name
 	check := fmt.Sprintf("check the %s installation with nsgate doctor", name)
 	if x.Runs == 0 {
@@ -45,10 +45,10 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	switch {
 	case x.hung && x.phase == starting:
-		return nil, model.Refuse(model.ProfilerHangs, check, "%s did not start the workload within %s%s", name,
+		return nil, model.Refuse(model.ProfilerHangs, unless+check, "%s did not start the workload within %s%s", name,
 			x.StartLimit, because)
 	case x.hung:
-		return nil, model.Refuse(model.ProfilerHangs, check,
+		return nil, model.Refuse(model.ProfilerHangs, unless+check,
 			"%s did not finish within %s, after %d of %d runs%s", name, x.FinishLimit, done, x.runs, because)
 	case done == 0:
 		if err := x.Profiler.Refusal(x.options(), x.log.String()); err != nil {

@@ -334,6 +334,9 @@ func TestRefusals(t *testing.T) {
 		{name: "hang", env: "NSGATE_FAKE_NSYS_FAULT=hang", command: `:`,
 			change: func(p *Plan) { p.FinishLimit = 300 * time.Millisecond },
 			want:   "nsys did not finish within 300ms, after 3 of 3 runs"},
+		{name: "runner stopped", command: `kill -STOP $PPID`, change: func(p *Plan) {
+			p.StartLimit, p.FinishLimit, p.Timeout = 300*time.Millisecond, 300*time.Millisecond, 100*time.Millisecond
+		}, want: "within 300ms"}, // by when the runner said that it started the workload, or that this ended
 		{name: "stuck", env: "NSGATE_FAKE_NSYS_FAULT=stuck", command: `:`,
 			change: func(p *Plan) { p.StartLimit = 300 * time.Millisecond },
 			want:   "nsys did not start the workload within 300ms"},
@@ -375,6 +378,9 @@ func TestRefusals(t *testing.T) {
 			}
 			if refusal.Next == "" {
 				t.Error("the refusal knows no way out")
+			}
+			if tt.name == "runner stopped" && !strings.HasPrefix(refusal.Next, "where the workload stops no process") {
+				t.Errorf("the profiler is blamed: %s", refusal.Next)
 			}
 			if strings.Contains(err.Error(), os.Getenv("TMPDIR")) {
 				t.Errorf("%q names a directory of this machine", err)
