@@ -42,7 +42,17 @@ var lies = map[string]string{
 	"in one, unseen":      `cd sub; git update-index --assume-unchanged s.csv; echo 2 >>s.csv`,
 	"in one, of settings": `git config diff.ignoreSubmodules all; git config submodule.k/sub.ignore all; echo 2 >>sub/s.csv`,
 	"submodule alone":     `rm sub/.git; echo 2 >>sub/s.csv`,
-	"gone, marked":        `git update-index --assume-unchanged s.csv; rm s.csv`,
+	"split index":         `git update-index --split-index; git update-index --assume-unchanged s.csv; echo 2 >>s.csv`,
+	"sparse index": `git sparse-checkout set --cone --sparse-index k; git update-index --skip-worktree s.csv
+		echo 2 >>s.csv`,
+	"settings of a worktree": `mkdir $HOME/w; cp -r . $HOME/w/k; git config extensions.worktreeConfig true
+		git config --worktree core.worktree $HOME/w; echo 2 >>s.csv`,
+	"objects elsewhere": `new=$(git hash-object s.csv | sed 's,^..,&/,'); echo 2 >>s.csv; mkdir -p $HOME/alt/${new%/*}
+		cp ../.git/objects/$(git hash-object -w s.csv | sed 's,^..,&/,') $HOME/alt/$new
+		rm -f ../.git/objects/$new; echo $HOME/alt >../.git/objects/info/alternates`,
+	"common directory": `cp -r ../.git $HOME/c; echo $HOME/c >../.git/commondir; echo 2 >>s.csv
+		git update-index --assume-unchanged s.csv`,
+	"gone, marked": `git update-index --assume-unchanged s.csv; rm s.csv`,
 }
 
 const plantAs = `plant() { at=../.git/objects/$(echo $1 | sed 's,^..,&/,'); chmod u+w $at; cat ../.git/objects/$(echo $2 | sed 's,^..,&/,') >$at; }; `
