@@ -141,7 +141,7 @@ func find(root fs.FS) definitions {
 	return found
 }
 
-// maxHead is how many bytes may lie between __global__ and the end of the parameters.
+// maxHead is how many bytes may lie between __global__ and the end of the parameters, without another __global__.
 const maxHead = 4096
 
 // Brackets and angles hold others up to three levels deep.
@@ -195,7 +195,7 @@ func globals(code []byte, report func(name string, at place)) {
 			}
 			continue
 		}
-		head := code[word[1]:min(len(code), word[1]+maxHead)]
+		head, _, _ := bytes.Cut(code[word[1]:min(len(code), word[1]+maxHead)], []byte("__global__"))
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start

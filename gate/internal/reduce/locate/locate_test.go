@@ -1,11 +1,13 @@
 package locate
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func TestLocate(t *testing.T) {
@@ -180,5 +182,18 @@ func TestNamespaces(t *testing.T) {
 		if got := fmt.Sprintf("%s:%d", file, line); ok && got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %s %v, want %q", c.name, got, ok, c.want)
 		}
+	}
+}
+
+// TestGlobals: words without an end behind many __global__ are read once, and a kernel with two of them is one.
+func TestGlobals(t *testing.T) {
+	start := time.Now()
+	find(fstest.MapFS{"a.cu": {Data: bytes.Repeat([]byte("__global__ void\n\n"), 30_000)}})
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("0.5 MB took %v", took)
+	}
+	source := "#ifdef X\n__global__ void\n#else\n__global__ void\n#endif\nk(int a) {}\n"
+	if at := find(fstest.MapFS{"a.cu": {Data: []byte(source)}})["k"]; len(at) != 1 || at[0].line != 6 {
+		t.Errorf("%+v", at)
 	}
 }
