@@ -178,10 +178,7 @@ func newSides(base, head []model.Session) *sides {
 func Comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	s := newSides(base, head)
 	because := First(sessionRefusals, s)
-	if len(s.fits) == 0 {
-		return base, because
-	}
-	return s.fits, because
+	return measure.Either(len(s.fits) == 0, base, s.fits), because
 }
 
 func (s *sides) newest() *model.Session { return &s.head[len(s.head)-1] }

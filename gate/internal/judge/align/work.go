@@ -107,10 +107,8 @@ func (w *repeats) factor(x *model.Series) float64 {
 // explained is the part of the difference of a count that the repeats explain, as a factor between 1 and their ratio:
 // a part of the launches and copies of a run may be done once, whatever the number of repeats.
 func (w *repeats) explained(s measure.Subject, count measure.Metric) float64 {
-	if f := w.of(s, count); f > 0 {
-		return min(max(f, min(1, w.ratio)), max(1, w.ratio))
-	}
-	return 1
+	f := w.of(s, count)
+	return measure.Either(f > 0, min(max(f, min(1, w.ratio)), max(1, w.ratio)), 1)
 }
 
 // asMany gives the sums of the head's runs for as many repeats as the baseline has.

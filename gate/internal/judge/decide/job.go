@@ -42,10 +42,8 @@ func (t comparison) neighbours(p pair) float64 {
 	}
 	by := math.Abs(of(measure.StepTime) - of(measure.GPUTime))
 	alone := p.Subject.Scope == measure.ScopeKernel || p.Metric == measure.CopyTime
-	if !alone || p.Metric.Unit != measure.Time.Unit || !(by > 0) || t.relation() == terms.Interleaved || !t.ofJob() {
-		return 0
-	}
-	return terms.NeighbourSD * by
+	beside := alone && p.Metric.Unit == measure.Time.Unit && by > 0 && t.relation() > terms.Interleaved && t.ofJob()
+	return measure.Either(beside, terms.NeighbourSD*by, 0)
 }
 
 // runTimes are the wall times of the runs of a side. A profile of several jobs may know the start-up of the first

@@ -19,11 +19,8 @@ func Unsteady(s *model.Session) int {
 
 // Steps is the number of steps of the session's shortest profiled run.
 func Steps(s *model.Session) int {
-	least := s.Runs[0].Total
-	for _, r := range s.Runs[:s.Profiled()] {
-		least = min(least, r.Total)
-	}
-	return least
+	totals := measure.Map(s.Runs[:max(s.Profiled(), 1)], func(r model.Run) int { return r.Total })
+	return slices.Min(totals)
 }
 
 // Newest is when the newest session began, zero where no session says.

@@ -92,31 +92,6 @@ func MAD(x []float64) float64 {
 	return 1.4826 * Median(d)
 }
 
-// SortedMAD is [MAD] of finite values in ascending order: bit for bit, without a second sort.
-func SortedMAD(s []float64) float64 {
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	m := middle(s)
-	above, _ := slices.BinarySearch(s, m)
-	below := above - 1
-	var before, last float64 // deviations, from the smallest to that in the middle
-	for range len(s)/2 + 1 {
-		before = last
-		if above == len(s) || below >= 0 && m-s[below] < s[above]-m {
-			last = m - s[below]
-			below--
-		} else {
-			last = s[above] - m
-			above++
-		}
-	}
-	if len(s)%2 == 0 {
-		last = (before + last) / 2
-	}
-	return 1.4826 * last
-}
-
 // Resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a
 // millisecond of nanoseconds that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers,
 // which may be counts, unless they are known to be measured.

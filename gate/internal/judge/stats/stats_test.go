@@ -39,20 +39,6 @@ func TestShortestHalf(t *testing.T) {
 	near(t, "one value", ShortestHalf([]float64{4}), 0, 0)
 }
 
-func TestSortedMAD(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ticks := rapid.Map(rapid.IntRange(0, 9), func(n int) float64 { return float64(32 * n) })
-		value := rapid.OneOf(rapid.Float64Range(0, 1e9), ticks)
-		x := rapid.SliceOfN(value, 1, 40).Draw(t, "x")
-		want := MAD(x)
-		slices.Sort(x)
-		if got := SortedMAD(x); got != want {
-			t.Errorf("%v, want %v", got, want)
-		}
-	})
-	near(t, "SortedMAD of none", SortedMAD(nil), math.NaN(), 0)
-}
-
 func TestSteady(t *testing.T) {
 	noisy := func(n int, f func(i int) float64) []float64 {
 		r := rand.New(rand.NewPCG(1, 2))

@@ -130,10 +130,8 @@ func tooFew(f *result.Finding) *result.Remark {
 // remedy settles a doubt.
 func remedy(f *result.Finding) string {
 	hidden := slices.ContainsFunc(f.Also, func(x result.Remark) bool { return slices.Contains(beyondRuns, x.Key) })
-	if hidden || slices.Contains(beyondRuns, f.ReasonKey) {
-		return reason.BesideHead
-	}
-	return cmp.Or(remedies[f.ReasonKey], "measure again with more runs")
+	return measure.Either(hidden || slices.Contains(beyondRuns, f.ReasonKey), reason.BesideHead,
+		cmp.Or(remedies[f.ReasonKey], "measure again with more runs"))
 }
 
 // IdleGPU is the remedy where another program may have kept work waiting.

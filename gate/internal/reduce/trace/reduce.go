@@ -140,7 +140,7 @@ func (c *cut) reduceKernels(run int, info *model.Run, kernels []kernelSum, roles
 		role, spread := roles.paths.List[k.role()], -1.0
 		slices.Sort(steady) // after what reads their order
 		if len(steady) >= fewest {
-			spread = stats.SortedMAD(steady)
+			spread = stats.MAD(steady)
 		}
 		for _, x := range []struct {
 			metric measure.Metric

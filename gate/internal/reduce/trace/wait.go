@@ -76,7 +76,7 @@ func (c *cut) shortenKernel(run, kernel int, k *waiting, t *table) {
 	t.set(run, subject, measure.Time, stats.TrimmedMean(steady, trim))
 	t.set(run, subject, measure.Total, total/per)
 	if len(steady) >= fewest {
-		t.set(run, subject, measure.Spread, stats.SortedMAD(steady))
+		t.set(run, subject, measure.Spread, stats.MAD(steady))
 	}
 }
 
