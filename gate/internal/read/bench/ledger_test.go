@@ -184,7 +184,8 @@ func TestLeftOut(t *testing.T) {
 			"[{a line of ns/op no name of a benchmark before its numbers}]"},
 		{"mlperf", strings.Replace(mlperfText, "Mean latency", "QPS w/ loadgen overhead : 5\n99.00 percentile time to "+
 			"output token (ns) : 8\nEarly stopping estimate : 7\nMean latency", 1),
-			"[{min latency an extreme} {max latency an extreme} {Early stopping estimate unknown name}]"},
+			"[{scheduled samples per second the rate of the load} {min latency an extreme} {max latency an extreme} " +
+				"{Early stopping estimate unknown name}]"},
 		{"guidellm, a sweep", guideSweep(`"type_":"synchronous"`, `"type_":"throughput","max_concurrency":9`,
 			`"type_":"constant","rate":6.9,"max_concurrency":9`, `"type_":"constant","rate":7.3,"max_concurrency":9`),
 			"[{constant loads of the sweep rate of its own in each run} {prompt_token_count unknown name}]"},

@@ -7,7 +7,8 @@ facts as $all | ($all | map({key, value}) | from_entries) as $by | ($by["Result 
     next: "run it as long and with as many queries as loadgen recommends in this file"}),
   {load: ($by | {scenario: .Scenario, mode: .Mode, samples_per_query, target_qps} | with_entries(select(.value != null)))},
   ($all[] | .key as $key | (.value | split(" ")[0] // "" | num) as $v | select($v | type == "number")
-  | if $key | test("(?:samples|tokens|queries) per second$|^[QT]PS w/"; "i") then {row: ($key | ascii_downcase), metric: "item_rate", value: $v}
+  | if $key | test("^scheduled "; "i") then {row: ($key | ascii_downcase), left_out: "the rate of the load"}
+    elif $key | test("(?:samples|tokens|queries) per second$|^[QT]PS w/"; "i") then {row: ($key | ascii_downcase), metric: "item_rate", value: $v}
     elif $key | test("^(?:Min|Max) .*\\(ns\\)$") then {row: ($key | rtrimstr(" (ns)") | ascii_downcase), left_out: "an extreme"}
     elif $key | test("(?:latency|output token) \\(ns\\)$"; "i") and (test("^target") | not)
     then {row: ($key | rtrimstr(" (ns)") | ascii_downcase), metric: "duration", unit: "ns", value: $v}
