@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -91,16 +92,21 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 }
 
 // openAll adds recordings in their order, and reads several at once. It returns the files that they are from. Of
-// several that cannot be read the error is that of the first.
+// several that cannot be read the error is that of the first, and those behind it are not begun.
 func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
-	files := make([]file, len(found))
-	parts, errs := make([]Recording, len(found)), make([]error, len(found))
+	files, parts, errs := make([]file, len(found)), make([]Recording, len(found)), make([]error, len(found))
 	var group sync.WaitGroup
+	var failed atomic.Bool
 	for i, e := range found {
+		reading <- struct{}{}
+		if failed.Load() {
+			<-reading
+			break
+		}
 		group.Go(func() {
-			reading <- struct{}{}
 			defer func() { <-reading }()
 			errs[i] = e.format.readFiles(ctx, t, e.files, &parts[i])
+			failed.CompareAndSwap(false, errs[i] != nil)
 			files[i] = newFile(dir, e.files[0], parts[i].Traces)
 		})
 	}
