@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -277,5 +278,86 @@ func TestLimitAllowsNoNewKernel(t *testing.T) {
 				t.Errorf("%s, new %s: %s: %s\n%s", rule, added.name, r.Verdict, r.Reason, said(r))
 			}
 		}
+	}
+}
+
+// copying draws a side whose kernels take so many times as long, whose copies take so many ns of a step, a part of it
+// exposed, and whose steps spread by 2 % between runs.
+func copying(r *rand.Rand, kernels, ns, exposed float64, period bool) model.Session {
+	s := six().session(r, func(_, _ int, c cell) cell {
+		c.time *= kernels
+		return c
+	})
+	gpu, _ := s.Find(measure.Workload, measure.GPUTime.Name)
+	s = copied(s, "", func(int) float64 { return ns * math.Exp(0.01*r.NormFloat64()) })
+	if period {
+		step := func(i int) float64 { return (gpu.Values[i] + exposed + 12e3) * math.Exp(0.02*r.NormFloat64()) }
+		put(&s, hostToDevice, measure.Owned, inEveryRun(exposed))
+		put(&s, measure.Workload, measure.StepTime, step)
+		put(&s, measure.Workload, measure.MeanStep, step)
+	} else {
+		s.Step = ""
+	}
+	s.SortSeries()
+	return s
+}
+
+// Copies that take longer fail no program whose kernels got faster by more for certain, though its steps say nothing;
+// they fail it where kernels saved less, and where no period tells whether copies or kernels set it.
+func TestCopiesAndKernels(t *testing.T) {
+	for _, x := range []struct {
+		name        string
+		kernels, ns float64 // of the head; the copies of the baseline take 8 µs
+		period      bool
+		fails       bool
+	}{
+		{"kernels -5 %, copies +8 µs", 0.95, 16e3, true, false}, // was: 4 of 20 fail
+		{"kernels -1 %, copies +8 µs", 0.99, 16e3, true, true},
+		{"kernels -5 %, copies +8 µs, no period", 0.95, 16e3, false, true},
+	} {
+		for seed := range 20 {
+			r := rand.New(rand.NewPCG(uint64(seed), 7))
+			base, head := copying(r, 1, 8e3, 8e3, x.period), copying(r, x.kernels, x.ns, x.ns, x.period)
+			got := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+			if (got.Verdict == result.Fail) != x.fails {
+				t.Errorf("%s, gate %d: %s", x.name, seed, said(got))
+			}
+		}
+	}
+}
+
+// A kernel that took over the work of another one, and takes longer than both, is not excused by the time of a third
+// that is in doubt.
+func TestReplacedWorkAlone(t *testing.T) {
+	m := six()
+	m.kernels = append(m.kernels, kernel{"gone", 60000, 1, "step/compute"}, kernel{"big", 2e6, 1, "step/compute"})
+	doubted := 0
+	for seed := range 20 {
+		r := rand.New(rand.NewPCG(uint64(seed), 8))
+		side := func(head bool) model.Session {
+			return m.session(r, func(_, k int, c cell) cell {
+				switch {
+				case k == 4 && head:
+					c.time *= 1.1 * (73560.0 + 60000) / 73560
+				case k == 6 && head:
+					return absent
+				case k == 7:
+					c.time *= math.Exp(0.03 * r.NormFloat64())
+				}
+				return c
+			})
+		}
+		got := compareSides([]model.Session{side(false)}, []model.Session{side(true)}, thresholds.Default())
+		for _, f := range got.Findings {
+			if f.Kernel == "big" && f.Metric == measure.Total.Name && f.Outcome == result.Undecided {
+				doubted++
+			}
+		}
+		if got.Verdict != result.Fail {
+			t.Errorf("gate %d: %s", seed, said(got))
+		}
+	}
+	if doubted < 5 {
+		t.Errorf("in %d gates the large kernel is in doubt", doubted)
 	}
 }

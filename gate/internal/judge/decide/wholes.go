@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ var forgivers = []forgiver{
 		return f.Scope == measure.ScopeDevice || isOf(f, measure.Imbalance)
 	}, (*forgiveness).slowestDevice},
 	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
+	{"GPU time and copies", isCopies, func(g *forgiveness, _ estimate, _ *result.Finding) []whole { return g.copied }},
 	{"run time", inStep, ofWorkload(measure.RunTime)},
 	{"step", inStep, ofWorkload(measure.StepTime)},
 	{"mean step", inMeanStep, ofWorkload(measure.MeanStep)},
@@ -98,6 +100,8 @@ func inScope(scope measure.Scope) func(*result.Finding) bool {
 func times(f *result.Finding) bool {
 	return f.Scope == measure.ScopeKernel && isOf(f, measure.Time, measure.ReplayTime, measure.Total)
 }
+
+func isCopies(f *result.Finding) bool { return isOf(f, measure.CopyTime) }
 
 // inGPUTime are the parts of the GPU time of the workload.
 func inGPUTime(f *result.Finding) bool {
@@ -130,7 +134,8 @@ type forgiveness struct {
 	printed  []*result.Finding          // outputs
 	slowest  [2]result.Number           // GPU time of the slowest device of base and head
 	totals   map[measure.Subject]*result.Finding
-	work     map[string][]whole
+	work     map[measure.Subject][]whole
+	copied   []whole               // of [forgiveness.withCopies]
 	ranged   map[string][]int      // places of findings on the GPU time of ranges, by name
 	stayed   map[string][3]float64 // of [stays]
 	gpuWorse bool                  // the GPU time is longer, if only probably and within its limit
@@ -159,7 +164,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 	if small != nil && launches != nil && small.Increased() && !launches.Increased() {
 		*small = answered(*small, result.WithinLimit, reason.Shorter)
 	}
-	g.totals, g.work = ownTotals(t, estimates, findings), replacedWork(t, estimates, findings)
+	g.totals, g.work, g.copied = ownTotals(t, estimates, findings), replacedWork(t, findings), g.withCopies()
 	if f := g.program[measure.GPUTime.Name]; f != nil {
 		g.gpuWorse = wholeOf(f, 0).probablyWorse()
 	}
@@ -308,7 +313,29 @@ func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
 	return []whole{w}
 }
 
-func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole { return g.work[f.Role] }
+func (g *forgiveness) replacement(e estimate, _ *result.Finding) []whole { return g.work[e.Subject] }
+
+// withCopies is the GPU time with what copies take of a step where no kernel hides them; nothing where the period that
+// overlap may set is not known, and unknown where the change of a copy is.
+func (g *forgiveness) withCopies() []whole {
+	kernels, step := g.program[measure.GPUTime.Name], g.program[measure.StepTime.Name]
+	if kernels == nil || cmp.Or(step, g.program[measure.RunTime.Name]) == nil {
+		return nil
+	}
+	w, half := wholeOf(kernels, 0), float64(kernels.High-kernels.Change)
+	for i := range g.findings {
+		if x := &g.findings[i]; isCopies(x) && x.Outcome != result.Gone {
+			more := g.Head.Exposed(x.Subject()) - g.Base.Exposed(x.Subject())
+			if math.IsNaN(more) {
+				more = max(0, float64(x.Change*x.Base))
+			}
+			w.change += more / float64(kernels.Base)
+			half = math.Hypot(half, float64((x.High-x.Change)*x.Base/kernels.Base))
+		}
+	}
+	w.metric, w.title, w.low, w.high = g.Total.Name, "kernels and copies", w.change-half, w.change+half
+	return []whole{w}
+}
 
 func (g *forgiveness) ranges(_ estimate, f *result.Finding) []whole {
 	var at []int
@@ -335,48 +362,42 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 			totals[e.Subject] = f
 		}
 	}
-	for s := range totals {
-		if !recounted[s] {
-			delete(totals, s)
-		}
-	}
+	maps.DeleteFunc(totals, func(s measure.Subject, _ *result.Finding) bool { return !recounted[s] })
 	return totals
 }
 
-// replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
-func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string][]whole {
+// replacedWork is the work of each kernel in a range that lost some, with these, with new ones, and with what others
+// take longer for certain: the time of others, and kernels in doubt, dilute nothing.
+func replacedWork(t comparison, findings []result.Finding) map[measure.Subject][]whole {
 	type work struct {
-		before, after, most, limit float64 // most is the most that it may be after
-		gone                       []string
+		before, more, most float64 // of those gone; of new ones and what others take longer; the most of that
+		gone               []string
 	}
-	works := map[string]work{}
-	for i := range findings {
-		f := &findings[i]
-		if f.Scope != measure.ScopeKernel || f.Metric != t.Total.Name {
-			continue
-		}
+	works, out := map[string]work{}, map[measure.Subject][]whole{}
+	totals := measure.Where(findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeKernel && f.Metric == t.Total.Name
+	})
+	for _, f := range totals {
 		x := works[f.Role]
-		switch {
-		case f.Outcome == result.Gone:
-			x.before += float64(f.Base)
-			x.gone = append(x.gone, f.Title())
-		case f.Outcome == result.New:
-			x.after += float64(f.Head)
-			x.most += float64(f.Head)
-		case t.worsened(estimates[i].pair, f):
-			x.before += float64(f.Base)
-			x.after += float64(f.Base) * (1 + float64(f.Change))
-			x.most += float64(f.Base) * (1 + float64(f.High))
-			x.limit = float64(f.Limit)
+		switch f.Outcome {
+		case result.Gone:
+			x.before, x.gone = x.before+float64(f.Base), append(x.gone, f.Title())
+		case result.New:
+			x.more, x.most = x.more+float64(f.Head), x.most+float64(f.Head)
+		case result.Slower:
+			x.more, x.most = x.more+float64(f.Base*f.Change), x.most+float64(f.Base*f.High)
 		}
 		works[f.Role] = x
 	}
-	out := map[string][]whole{}
-	for role, x := range works {
-		if len(x.gone) > 0 && x.most > 0 {
-			title := strings.Join(x.gone, ", ") + " and what replaces it"
-			change := x.after/x.before - 1
-			out[role] = ofSameWork(t.Total.Name, title, change, change, x.most/x.before-1, x.limit)
+	for _, f := range totals {
+		if x := works[f.Role]; len(x.gone) > 0 {
+			if f.Outcome == result.Slower {
+				f.Change, f.High = 0, 0 // they are in the sum
+			}
+			base, title := float64(f.Base), strings.Join(x.gone, ", ")+" and what replaces it"
+			change := (x.more+base*(1+float64(f.Change)))/(x.before+base) - 1
+			most := (x.most+base*(1+float64(f.High)))/(x.before+base) - 1
+			out[f.Subject()] = ofSameWork(t.Total.Name, title, change, change, most, float64(f.Limit))
 		}
 	}
 	return out
