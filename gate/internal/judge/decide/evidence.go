@@ -74,7 +74,8 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	if x.base == 0 {
 		head := stats.Pooled(e.Head)
-		x.leastHead, x.mostHead = slices.Min(head), slices.Max(head)
+		x.leastHead, x.mostHead, x.headRuns = slices.Min(head), slices.Max(head), len(head)
+		x.runsBeyond = measure.HowMany(head, func(v float64) bool { return v > x.floor })
 		if x.mostHead == 0 {
 			x.change, x.low, x.high, x.p = 0, 0, 0, 1
 		}
@@ -91,7 +92,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if x.base > 0 {
 		x.limit = math.Max(x.limit, x.floor/x.base*(1+1e-9)) // a change of exactly the floor is none
 	}
-	x.trends, x.standsOut = t.trend, e.standsOut()
+	x.trends, x.standsOut = t.trend, e.standsOut() || recorded.Typical(e.Head) == 0 // most runs did no work
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
 	x.waits = x.metric.OnHost() && t.neighbour(e.Metric, x.change)
 	x.launched = t.launched(e.pair) && !t.wholeRun().worse(0)
@@ -118,7 +119,7 @@ func (t comparison) unjudged(e *estimate) result.Reason {
 		return *few
 	case !e.Metric.Exact && single == "" && runs(e.Base, e.Head) < stats.MinRuns:
 		return reason.OneRun
-	case math.IsNaN(e.contrast.Estimate) || !(e.variance.DF > 0):
+	case stats.Average(e.Base) != 0 && (math.IsNaN(e.contrast.Estimate) || !(e.variance.DF > 0)):
 		return reason.FewSamples{Scope: string(e.Subject.Scope)}
 	}
 	return nil

@@ -28,7 +28,8 @@ func (p *pair) kind() string { return kindOf(p.Subject.Scope, p.Metric) }
 
 // winsoriseStep is a pair whose sides are both winsorised, see [stats.Winsorised].
 func winsoriseStep(p pair) pair {
-	if hasZero(p.Base) || hasZero(p.Head) {
+	spare := measure.Either(p.Metric.Unprofiled(), runs(p.Base, p.Head)/fewRuns, 0) // zeros are outliers as well
+	if hasZero(p.Base, spare) || hasZero(p.Head, spare) {
 		return p
 	}
 	base, far := stats.Winsorised(p.Base)
@@ -131,7 +132,10 @@ func (e *estimate) distance(change float64) float64 { return math.Abs(e.working(
 // loss is the relative change for the worse of this size on the working scale: of a rate a fall.
 func (e *estimate) loss(size float64) float64 { return math.Abs(e.natural(e.Metric.Sign() * size)) }
 
-func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
+// hasZero reports whether more values than so many are zero.
+func hasZero(sessions [][]float64, spare int) bool {
+	return measure.HowMany(slices.Concat(sessions...), func(v float64) bool { return v == 0 }) > spare
+}
 
 // beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base but the
 // worst spare ones, on the worse side by the standard deviation of the base.
@@ -197,7 +201,7 @@ func newEstimate(t comparison, p pair) estimate {
 	}
 	e.relative = true
 	scale := math.Log
-	if hasZero(p.Base) || hasZero(p.Head) {
+	if hasZero(p.Base, 0) || hasZero(p.Head, 0) {
 		e.relative = false
 		mean := stats.Average(p.Base)
 		scale = func(v float64) float64 { return v / mean }
@@ -242,6 +246,9 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	pool.few = pool.few || e.modes.counted
 	e.pool = pool
 	e.run = pool.moderate(e.contrast.Run, pool.prior)
+	if own := e.contrast.Run; pool.few && own.DF < pool.prior.DF && 2*own.S2 > pool.prior.S2 {
+		e.run.DF = own.DF // two runs a side that spread as much show nothing of whether the prior holds
+	}
 	e.run.S2 = math.Max(e.run.S2, t.rare(e.pair))
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing

@@ -44,18 +44,20 @@ var rules = []rule{
 		result.WithinLimit, never, plain(reason.Zero), nothing},
 	{"from zero, below the floor", func(x *evidence) bool { return x.base == 0 && x.mostHead <= x.floor },
 		result.BelowFloor, never, plain(reason.ZeroFloor), nothing},
+	{"not judged", func(x *evidence) bool { return x.unjudged != nil && !(x.base == 0 && x.metric.Exact) },
+		result.Undecided, gating, func(x *evidence) result.Reason { return x.unjudged }, nothing},
 	{"from zero, for the better", func(x *evidence) bool {
 		return x.base == 0 && x.metric.Better == measure.Higher && x.leastHead > x.floor
 	},
 		result.Faster, never, plain(reason.FromZero), nothing},
 	{"from zero in some runs", func(x *evidence) bool { return x.base == 0 && x.leastHead <= x.floor },
-		result.Undecided, gating, plain(reason.FromZero), nothing},
+		result.Undecided, func(x *evidence) doubt {
+			return measure.Either(2*x.runsBeyond > x.headRuns && x.heeds() && x.metric.Sign() > 0, harmful, gating(x))
+		}, plain(reason.FromZero), nothing},
 	{"count from zero", func(x *evidence) bool { return x.base == 0 && x.metric.Informational() && !x.gates },
 		result.Slower, never, plain(reason.CountFromZero), nothing},
 	{"from zero", func(x *evidence) bool { return x.base == 0 },
 		result.Slower, never, plain(reason.FromZero), nothing},
-	{"not judged", func(x *evidence) bool { return x.unjudged != nil },
-		result.Undecided, gating, func(x *evidence) result.Reason { return x.unjudged }, nothing},
 	{"explained otherwise", func(x *evidence) bool { return x.explanation() != nil },
 		result.Undecided, func(x *evidence) doubt { return x.explanation().doubt(x) },
 		func(x *evidence) result.Reason { return x.explanation().says }, remedy},

@@ -455,3 +455,80 @@ func TestSentencesOfRows(t *testing.T) {
 		}
 	})
 }
+
+// Of unchanged gates of two files a side at a spread of 4 %, less than one in 200 fail: two values that agree by chance
+// do not show that a row is quiet. +5 % at 0.3 % is found as often as before.
+func TestRowsOfTwoFiles(t *testing.T) {
+	t.Parallel()
+	gates := 1500
+	if full() {
+		gates = 6000
+	}
+	for _, x := range []struct {
+		rows        int
+		most, least float64 // parts that fail, of unchanged gates and of slower ones
+	}{{1, 0.005, 0.9}, {4, 0.005, 0.83}} { // was: 0.9 and 2.3 % at 4 %, 94 and 86 % at 0.3 %
+		count := func(noise, by float64) (failed float64) {
+			r := rand.New(rand.NewPCG(uint64(x.rows), uint64(1e4*noise)))
+			for range gates {
+				var sides [2]model.Session
+				for i := range sides {
+					rows := make([][]float64, x.rows)
+					for row := range rows {
+						for range 2 {
+							off := measure.Either(r.IntN(20) == 0, 4*noise, 0)
+							v := 20e6 * float64(row+1) * math.Exp(noise*r.NormFloat64()+off)
+							rows[row] = append(rows[row], measure.Either(i == 1 && row == 0, v*(1+by), v))
+						}
+					}
+					sides[i] = rowsOf("a", rows, measure.Duration)
+				}
+				if compareSides(sides[:1], sides[1:], thresholds.Default()).Verdict == result.Fail {
+					failed++
+				}
+			}
+			return failed / float64(gates)
+		}
+		red, found := count(0.04, 0), count(0.003, 0.05)
+		t.Logf("%d rows: %.2f %% red at 4 %%, +5 %% at 0.3 %% found in %.1f %%", x.rows, 100*red, 100*found)
+		chance := measure.Either(full(), 0, 0.003) // of fewer gates
+		if red > x.most+chance || found < x.least {
+			t.Errorf("%d rows: %.2f %% red at 4 %%, +5 %% at 0.3 %% found in %.1f %%", x.rows, 100*red, 100*found)
+		}
+	}
+}
+
+// Zeros among rows: one run a side decides nothing, most runs of the head that are no longer zero are no pass, and one
+// run of five that did no work hides no change of the others.
+func TestRowsWithZeros(t *testing.T) {
+	for _, x := range []struct {
+		name       string
+		metric     measure.Metric
+		base, head []float64
+		want       result.Verdict
+		undecided  bool
+	}{
+		{"one run", measure.LessValue, []float64{0}, []float64{3}, result.NoVerdict, false}, // was: fail
+		{"one run of a rate", measure.ItemRate, []float64{0}, []float64{3}, result.NoVerdict, false},
+		{"all runs", measure.LessValue, []float64{0, 0, 0}, []float64{3, 4, 3}, result.Fail, false},
+		{"all runs of a rate", measure.ItemRate, []float64{0, 0, 0}, []float64{3, 4, 3}, result.Pass, false},
+		{"one of five", measure.LessValue, []float64{0, 0, 0, 0, 0}, []float64{0, 0, 3, 0, 0}, result.Pass, true},
+		{"four of five", measure.LessValue, []float64{0, 0, 0, 0, 0}, []float64{3, 0, 3, 5, 4}, result.NoVerdict,
+			true}, // was: pass
+		{"no work in one run of the head", measure.Duration, []float64{9e8, 9.1e8, 9.05e8, 9e8, 9.02e8},
+			[]float64{1.08e9, 0, 1.08e9, 1.085e9, 1.08e9}, result.Fail, false}, // was: pass
+		{"no work in one run of the baseline", measure.ItemRate, []float64{900, 0, 905, 900, 902},
+			[]float64{450, 451, 449, 450, 452}, result.Fail, false}, // was: pass
+		{"no work in two runs of the head", measure.ItemRate, []float64{900, 901, 905, 900, 902},
+			[]float64{900, 0, 0, 903, 902}, result.Pass, true},
+		{"no work in three runs of the head", measure.ItemRate, []float64{900, 901, 905, 900, 902},
+			[]float64{0, 900, 0, 903, 0}, result.NoVerdict, true},
+	} {
+		got := compareSides([]model.Session{rowsOf("a", [][]float64{x.base}, x.metric)},
+			[]model.Session{rowsOf("a", [][]float64{x.head}, x.metric)}, thresholds.Default())
+		if got.Verdict != x.want || got.Undecided != x.undecided {
+			t.Errorf("%s: %s, undecided %v, want %s, %v: %s", x.name, got.Verdict, got.Undecided, x.want, x.undecided,
+				got.Reason)
+		}
+	}
+}

@@ -97,8 +97,11 @@ func newPool(t comparison, members []*estimate) pool {
 	switch {
 	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark ||
 		len(runs) < stats.PoolLeast):
-		p.few = true
-		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
+		p.few, p.prior = true, outputPrior
+		if known := stats.Positive(runs); len(known) > 1 {
+			p.prior.S2 = math.Max(p.prior.S2, stats.Typical(known))
+		}
+		p.sides = [2]stats.Variance{p.prior, p.prior}
 	case members[0].Metric.OnHost():
 		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}
 	}
@@ -145,10 +148,7 @@ func (p pool) bimodal(size float64) float64 {
 // be, too, with all runs of a side on one level.
 func (p pool) outlierChance(e *estimate) float64 {
 	part := p.bimodal(math.Abs(e.contrast.Estimate))
-	if part == 0 || p.exact {
-		return 0
-	}
-	return part * stats.Split(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head)))
+	return measure.Either(p.exact, 0, part*stats.Split(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))))
 }
 
 // spreads is the variance between sessions that all kernels of a gate show.
