@@ -128,8 +128,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	}
 	switch {
 	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
-	case r != nil && (r.OverDrift() || r.Code != nil &&
-		slices.ContainsFunc(r.Code.Limited, func(x result.CodeLimit) bool { return x.Fails })): // by no base build
+	case lasts(r):
 		r = c.explained(ctx, r, nil)
 	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
@@ -153,6 +152,12 @@ func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
 	return c.answered(ctx, r, err)
+}
+
+// lasts reports whether a gate fails by what no base build measures: drift since the anchor, or device code.
+func lasts(r *result.Report) bool {
+	limited := func(x result.CodeLimit) bool { return x.Fails }
+	return r != nil && (r.OverDrift() || r.Code != nil && slices.ContainsFunc(r.Code.Limited, limited))
 }
 
 // answered is the report of a check, with what holds for all of them.

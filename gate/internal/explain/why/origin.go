@@ -124,10 +124,8 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 			}
 			weight := 0.0
 			for _, x := range c.Calls {
-				in, exact := slices.BinarySearchFunc(spans, x.Start, // they are disjoint and sorted
-					func(x model.Interval, at int64) int { return cmp.Compare(x.Start, at) })
 				switch {
-				case within != "" && !exact && (in == 0 || x.Start >= spans[in-1].End):
+				case within != "" && !covered(spans, x.Start):
 				case t.timed:
 					weight += float64(x.End - x.Start)
 				default:
@@ -183,6 +181,13 @@ func occurrences(t *model.Trace, name string) []model.Interval {
 	return model.Union(measure.Map(of, func(r model.Range) model.Interval {
 		return model.Interval{Start: r.Start, End: r.End}
 	}))
+}
+
+// covered reports whether a time lies in one of the spans, which are disjoint and sorted.
+func covered(spans []model.Interval, at int64) bool {
+	i, exact := slices.BinarySearchFunc(spans, at,
+		func(x model.Interval, at int64) int { return cmp.Compare(x.Start, at) })
+	return exact || i > 0 && at < spans[i-1].End
 }
 
 // Sources says which files are the repository's own.

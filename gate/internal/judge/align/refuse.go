@@ -64,7 +64,9 @@ var sessionRefusals = []Refusal[*sides]{
 	{"other GPU", model.OtherGPU, func(s *sides) bool {
 		return len(s.fits) == 0 || slices.ContainsFunc(s.head, s.otherGPU)
 	}, func(s *sides) (string, string) {
-		return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
+		known := measure.Where(slices.Concat(s.base, s.head), func(x model.Session) bool { return x.GPU != "" })
+		models := measure.Once(nil, measure.Map(known, func(x model.Session) string { return x.GPU })...)
+		return "baseline and head were measured on different GPUs: " + strings.Join(models, ", "),
 			"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") +
 				", or run this check on the baseline's GPU"
 	}},
@@ -193,11 +195,6 @@ func (s *sides) foreign() *model.Session {
 func (s *sides) otherGPU(x model.Session) bool {
 	gpu := s.newest().GPU
 	return x.GPU != gpu && x.GPU != "" && gpu != ""
-}
-
-func (s *sides) models() []string {
-	known := measure.Where(slices.Concat(s.base, s.head), func(x model.Session) bool { return x.GPU != "" })
-	return measure.Once(nil, measure.Map(known, func(x model.Session) string { return x.GPU })...)
 }
 
 // sideWhere names the first side that meets a condition.

@@ -51,14 +51,8 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 			in := fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
 			failed = append(failed, name+measure.Either(lacks < runs, in, ""))
 			continue
-		case f.Outcome != result.Gone && (f.Head.Known() || !t.Head.LeftOut(f.Name, recorded.Zero)):
-			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
-		case t.Head.LeftOut(f.Name, model.Skipped), t.Head.LeftOut(f.Name, recorded.Zero):
-			name += measure.Either(t.Head.LeftOut(f.Name, model.Skipped), " (skipped)", " (its value is 0)")
-		case t.Head.Has(f.Subject()):
-			name = result.Title(f.Metric) + " of " + name
 		}
-		missing, first = append(missing, name), cmp.Or(first, f.Name)
+		missing, first = append(missing, missingAs(t, f, lacks, runs)), cmp.Or(first, f.Name)
 	}
 	if len(failed) > 0 {
 		failing = result.Refuse(model.RowFailed, "mend the benchmark; the harness says in its output why it failed",
@@ -76,6 +70,20 @@ func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *re
 	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
 		measure.Count(len(missing), "row"), result.Few(missing),
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
+}
+
+// missingAs names a row that the head lacks, in so many of its runs, and says why.
+func missingAs(t match.Sides, f *result.Finding, lacks, runs int) string {
+	name, zero := f.Subject().Short(), t.Head.LeftOut(f.Name, recorded.Zero)
+	switch skipped := t.Head.LeftOut(f.Name, model.Skipped); {
+	case f.Outcome != result.Gone && (f.Head.Known() || !zero):
+		return name + fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
+	case skipped, zero:
+		return name + measure.Either(skipped, " (skipped)", " (its value is 0)")
+	case t.Head.Has(f.Subject()):
+		return result.Title(f.Metric) + " of " + name
+	}
+	return name
 }
 
 // clock is the longest time that the sessions of a side which show one as 0 may show so: a hundred of the last digit of
