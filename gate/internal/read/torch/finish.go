@@ -51,9 +51,7 @@ func (t *trace) finish() (*model.Trace, error) {
 	if t.undated == 0 { // or the others would pass for all
 		var clean model.Interned[string]
 		t.made.Settle(func(name int32) int32 {
-			raw := callVersion().ReplaceAllString(text([]byte(t.callNames.List[name])), "")
-			is := measure.NormalizeLine(raw) // INVALID where Kineto does not know the function
-			to, _ := clean.Of(measure.Either(is == "" || is == "INVALID", "a CUDA call", is))
+			to, _ := clean.Of(callName(text([]byte(t.callNames.List[name]))))
 			return to
 		})
 		out.CallNames, out.Calls = clean.List, t.made
