@@ -85,9 +85,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 	}
 	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return c.unstacked(r.Findings[i]) })
 	if len(targets) > 0 {
-		err := x.origins(ctx, targets)
-		needed := !errors.Is(err, errNoStack) || slices.ContainsFunc(slices.Collect(maps.Keys(targets)), x.unplaced)
-		x.lacks(ctx, "no call stacks", measure.Either(needed, err, nil)) // a kernel has the place of its definition
+		x.lacks(ctx, "no call stacks", x.origins(ctx, targets))
 	}
 	switch {
 	case rows:
@@ -104,12 +102,6 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *r
 func (c *Check) unstacked(f result.Finding) bool {
 	file, _, defined := c.defined(f)
 	return defined && filepath.Ext(file) == ".py" || inductor().MatchString(f.Kernel) && !c.Way().Alone
-}
-
-// unplaced reports whether no line of the repository is known of a finding.
-func (x *explanation) unplaced(i int) bool {
-	_, _, defined := x.defined(x.report.Findings[i])
-	return !defined
 }
 
 // explainTime is the time for explanations, 0 for any.
@@ -191,7 +183,8 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 		if f.Origin == nil {
 			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.Live.Head.Dir})
 		}
-		found = found || f.Origin != nil
+		_, _, defined := x.defined(*f) // in a file of the repository, which is a place of its own
+		found = found || f.Origin != nil || defined
 	}
 	if !found {
 		return cmp.Or(recorded.Undumped, errNoStack)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
-	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
@@ -20,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/read/profile"
+	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/run/profiler"
@@ -357,14 +357,15 @@ func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
 			whole += v
 			cost[x.Subject.Short()] += v
 		case measure.Launches.Name:
-			if launched([]model.Session{*s}, x.Subject) > skip {
+			// one that communicates hangs where a profiler runs it alone
+			if launched([]model.Session{*s}, x.Subject) > skip && !attribution.Communicates(x.Subject.Name) {
 				often[x.Subject.Short()] = true
 			}
 		}
 	}
 	var names []string
 	for name, v := range cost {
-		if v >= share*whole && !why.Hangs(name) && often[name] {
+		if v >= share*whole && often[name] {
 			names = append(names, name)
 		}
 	}

@@ -21,6 +21,7 @@ func TestHeaviest(t *testing.T) {
 	add("light", 100, 1, 1)
 	add("heavy", 100, 500, math.NaN())
 	add("ncclAllReduce", 100, 900, 900)
+	add("void deep_ep::intranode::combine<8>(int)", 100, 800, 800)
 	add("once", 1, 300, 300)
 	add("middle", 100, math.NaN(), 200)
 	got, err := heaviest(&s, 0.005, 5)

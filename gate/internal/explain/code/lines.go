@@ -187,19 +187,24 @@ func (t *Tree) Calling(f result.Finding, call string) result.Remark {
 
 // Any says which source lines changed, whatever their code is. It is empty where none did.
 func (t *Tree) Any() result.Remark {
-	var all []span
+	all := t.spans()
+	if len(all) == 0 {
+		return result.Remark{}
+	}
+	return result.Say(reason.ChangedLines{Lines: texts(all)})
+}
+
+// spans are the changed lines of sources, without those that are comments and blank lines alone.
+func (t *Tree) spans() (all []span) {
 	for _, h := range t.Hunks {
 		f := t.open(h.File)
-		if f == nil || !h.Removed && !f.Holds(h.First, h.Last) { // comments and blank lines
+		if f == nil || !h.Removed && !f.Holds(h.First, h.Last) {
 			continue
 		}
 		around, within := f.Around(h.First)
 		all = append(all, span{h, measure.Either(within && overlaps(h, around), around.Name, "")})
 	}
-	if len(all) == 0 {
-		return result.Remark{}
-	}
-	return result.Say(reason.ChangedLines{Lines: texts(all)})
+	return all
 }
 
 // Holds reports whether a line of a file, relative to the repository, is one that changed.
@@ -250,22 +255,17 @@ func (t *Tree) changed(lines []devicecode.Line, are Relation) result.Remark {
 		return NoLines("it was compiled from " + measure.NormalizeLine(lines[0].File) +
 			", which git does not hold here as it was then: build it here to see the line")
 	}
-	for _, h := range t.Hunks {
-		f := t.open(h.File)
-		if f == nil || !h.Removed && !f.Holds(h.First, h.Last) { // comments and blank lines
-			continue
-		}
-		at := slices.IndexFunc(inside[h.File], func(f locate.Function) bool { return overlaps(h, f) })
-		around, within := f.Around(h.First)
+	for _, s := range t.spans() {
+		of := inside[s.File]
+		at := slices.IndexFunc(of, func(f locate.Function) bool { return overlaps(s.Hunk, f) })
+		beside := len(loose[s.File]) > 0 || are != Launch && len(of) > 0 && path.Ext(s.File) != ".py"
 		switch {
 		case at >= 0:
-			changed = append(changed, span{h, inside[h.File][at].Name})
-		case within && overlaps(h, around):
-			elsewhere = append(elsewhere, span{h, around.Name})
-		case len(loose[h.File]) > 0, are != Launch && len(inside[h.File]) > 0 && path.Ext(h.File) != ".py":
-			changed = append(changed, span{h, ""})
+			changed = append(changed, span{s.Hunk, of[at].Name})
+		case s.function == "" && beside:
+			changed = append(changed, s)
 		default:
-			elsewhere = append(elsewhere, span{h, ""})
+			elsewhere = append(elsewhere, s)
 		}
 	}
 	if len(changed) > 0 {

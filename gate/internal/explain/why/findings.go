@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -18,9 +19,6 @@ const maxExplained = 5
 
 // explainable are the metrics of a launch that counters can explain.
 var explainable = []string{measure.Time.Name, measure.ReplayTime.Name}
-
-// Hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
-func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
 
 // Dearest is how many kernels a check explains.
 const Dearest = 3
@@ -43,7 +41,7 @@ func Slower(findings []result.Finding, all bool, most int) (indices []int) {
 		case f.Scope != measure.ScopeKernel || f.Outcome != result.Slower || !slices.Contains(explainable, f.Metric) &&
 			!replaced,
 			!f.Gates && !all,
-			Hangs(f.Kernel),
+			attribution.Communicates(f.Name), // it hangs where a profiler runs it alone
 			slices.ContainsFunc(indices, func(o int) bool { return findings[o].Subject() == f.Subject() }):
 		default:
 			indices = append(indices, i)

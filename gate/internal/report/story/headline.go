@@ -268,8 +268,7 @@ func during(section string) string {
 		return text
 	}
 	if s := (measure.Subject{Scope: measure.ScopeSection, Name: section}); s.IsLoop() {
-		section, _, _ = strings.Cut(section, "#")
-		return "in the " + Elide(Clean(section), 48)
+		return "in the " + Elide(Clean(upTo(section, "#")), 48)
 	}
 	return Clean(section) + " the steps"
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -149,8 +148,7 @@ func (x Remark) Place() (file string, line int) {
 	if x.File != "" {
 		return relative(x.File), max(x.Line, 1)
 	}
-	file, number, _ := strings.Cut(x.limit, ":") // "nsgate.toml:12" of a rule
-	if line, _ := strconv.Atoi(number); line > 0 && strings.HasSuffix(file, ".toml") && relative(file) != "" {
+	if file, line, ok := fileLine(x.limit); ok && strings.HasSuffix(file, ".toml") && relative(file) != "" {
 		return relative(file), line
 	}
 	return "nsgate.toml", 1

@@ -34,11 +34,7 @@ func (v *Story) settle() {
 		v.Next = []string{step}
 	}
 	if call := v.paired(); call != "" {
-		v.Next = measure.Map(v.Next, func(step string) string { // the command in place of what is in brackets
-			before, after, ok := strings.Cut(step, reason.BesideHead)
-			own := !ok || after != "" && !strings.HasPrefix(after, " (")
-			return measure.Either(own, step, before+reason.BesideHead+": "+call)
-		})
+		v.Next = measure.Map(v.Next, func(step string) string { return stepBy(step, call) })
 	}
 }
 

@@ -174,8 +174,21 @@ func Unended(s string) string { return strings.TrimRight(s, ":;,") }
 
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
 
+// upTo is the start of a text before a mark.
+func upTo(s, mark string) string {
+	start, _, _ := strings.Cut(s, mark)
+	return start
+}
+
 // isWithin reports whether a path of ranges goes through a range.
 func isWithin(path, name string) bool { return strings.Contains("/"+path+"/", "/"+name+"/") }
+
+// fileLine is the place "nsgate.toml:12" of a rule.
+func fileLine(place string) (file string, line int, ok bool) {
+	file, number, ok := strings.Cut(place, ":")
+	line, err := strconv.Atoi(number)
+	return file, line, ok && err == nil && line > 0
+}
 
 // instance is what the label of a kernel says of its template arguments and geometry: "FillFunctor<float>".
 func instance(label, kernel string) string { return strings.TrimPrefix(label, kernel+" · ") }
@@ -185,6 +198,13 @@ func withoutVendor(s string) string { return strings.TrimPrefix(s, model.Vendor+
 
 // withoutStep is a reason without [reason.BesideHead], which stands below it.
 func withoutStep(why string) string { return strings.TrimSuffix(why, ": "+reason.BesideHead) }
+
+// stepBy adds the command to a step that is [reason.BesideHead], in place of what follows in brackets.
+func stepBy(step, command string) string {
+	before, after, ok := strings.Cut(step, reason.BesideHead)
+	own := !ok || after != "" && !strings.HasPrefix(after, " (")
+	return measure.Either(own, step, before+reason.BesideHead+": "+command)
+}
 
 // clauses splits a sentence into what fits into a headline, with the mark that ends it, and the rest.
 func clauses(s string, room int) (first, rest string) {
