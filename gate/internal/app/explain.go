@@ -108,8 +108,8 @@ func (c *Check) unstacked(f result.Finding) bool {
 func (c *Check) explainTime() time.Duration {
 	// The default of [Check.ExplainTime] lies between these. The least holds call stacks, and counters of two builds.
 	const leastExplainTime, mostExplainTime = 20 * time.Second, 55 * time.Second
-	// What surrounds the runs and the explanations is the rest, so that a check that fails takes twice as long as one
-	// that passes.
+	// The rest of the time is for the work around runs and explanations: a failing check takes at most twice as long as
+	// a passing one.
 	runs := time.Duration(c.Live.spent.Total) / 10 * 9
 	return max(cmp.Or(c.ExplainTime, min(max(runs, leastExplainTime), mostExplainTime)), 0)
 }

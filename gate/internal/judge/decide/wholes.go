@@ -315,8 +315,8 @@ func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
 
 func (g *forgiveness) replacement(e estimate, _ *result.Finding) []whole { return g.work[e.Subject] }
 
-// withCopies is the GPU time with what copies take of a step where no kernel hides them; nothing where the period that
-// overlap may set is not known, and unknown where the change of a copy is.
+// withCopies is the GPU time and the exposed time of copies in a step, empty where the period of the step is not known.
+// Its change is unknown where that of a copy is.
 func (g *forgiveness) withCopies() []whole {
 	kernels, step := g.program[measure.GPUTime.Name], g.program[measure.StepTime.Name]
 	if kernels == nil || cmp.Or(step, g.program[measure.RunTime.Name]) == nil {
