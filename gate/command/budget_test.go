@@ -11,7 +11,7 @@ import (
 
 // lineBudget is the largest number of lines of Go, without tests and testdata. It falls, or rises in a commit that
 // names the feature.
-const lineBudget = 80_413
+const lineBudget = 80_403
 
 func TestLineBudget(t *testing.T) {
 	lines := 0

@@ -38,8 +38,9 @@ func TestRecordedGitLab(t *testing.T) {
 		"another name":   `printf evil >".nsgate/app/gpu/-x y.csv.sh"; mkdir '.nsgate/app/ a'; echo evil >'.nsgate/app/ a/x'`,
 		"linked":         `ln -s ../code .nsgate/app/c.csv; mkdir dir; echo evil >dir/d.csv; ln -s ../dir .nsgate/dir`,
 		"pipe":           `mkfifo .nsgate/app/p.csv`,
-		"attributes":     `printf '* -diff -text export-ignore ident eol=crlf working-tree-encoding=UTF-16\n' >.gitattributes`,
-		"no index":       `rm -f .git/index; git config core.sparseCheckout true; git config index.version 4`,
+		"attributes": `printf '* -diff -text export-ignore ident eol=crlf working-tree-encoding=UTF-16\n' \
+			>.gitattributes`,
+		"no index": `rm -f .git/index; git config core.sparseCheckout true; git config index.version 4`,
 	})
 	delete(programs, "own script") // of GitHub's action
 	for i, name := range slices.Sorted(maps.Keys(programs)) {

@@ -193,23 +193,9 @@ func (c *Check) changedLines(ctx context.Context, r *result.Report) {
 		}
 		r.State(i, code.Evidence(ofCode, ofLaunch)...)
 	}
-	if known.tree != nil && !slices.ContainsFunc(r.Findings, kernelFails) {
-		changedSections(r, known.tree.Any())
-	}
 }
 
-func kernelFails(f result.Finding) bool { return f.Scope == measure.ScopeKernel && f.Gates }
-
-// changedSections states of sections that got slower, of which no kernel is known, which lines changed.
-func changedSections(r *result.Report, lines result.Remark) {
-	for i, f := range r.Findings {
-		if f.Scope == measure.ScopeSection && f.Outcome == result.Slower && lines.Key != "" {
-			r.State(i, lines)
-		}
-	}
-}
-
-// lines are what is known of the lines of the kernels that got slower, and these by finding: see [code.Slower].
+// lines are what is known of the lines of what got slower, and this by finding: see [code.Slower].
 func (c *Check) lines(ctx context.Context, r *result.Report) (known lines, slower map[int][]string) {
 	known.defined = c.defined
 	known.tree, known.unknown = c.tree(ctx, r.Base.Commit)
@@ -268,7 +254,7 @@ type lines struct {
 }
 
 // ofCode says which lines of a kernel's code changed: by the line tables of its names in the device code, or else in
-// its definition in the repository. It is empty where neither is known nor asked for.
+// its definition in the repository; of a section all lines. It is empty where neither is known nor asked for.
 func (l lines) ofCode(f result.Finding, names []string) (said result.Remark) {
 	var of []devicecode.Line
 	for _, name := range names {
@@ -281,18 +267,17 @@ func (l lines) ofCode(f result.Finding, names []string) (said result.Remark) {
 		return code.NoLines(l.unknown)
 	case len(of) > 0:
 		return l.tree.Compiled(of)
+	case l.tree != nil && f.Scope == measure.ScopeSection: // of which no kernel is known
+		return l.tree.Any()
 	case l.tree != nil:
 		if file, line, ok := l.defined(f); ok && l.tree.Tracked(file) {
 			return l.tree.Changed(file, line, code.Definition)
 		}
 	}
-	switch {
-	case len(names) > 0 && l.err != nil:
-		return code.NoLines(l.err.Error())
-	case len(names) > 0:
-		return code.NoLines("build with -lineinfo to see the line")
+	if len(names) == 0 {
+		return result.Remark{}
 	}
-	return result.Remark{}
+	return code.NoLines(measure.Either(l.err != nil, fmt.Sprint(l.err), "build with -lineinfo to see the line"))
 }
 
 // tree is the working tree beside a commit of a baseline, or why that is not known.

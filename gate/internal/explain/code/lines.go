@@ -21,16 +21,21 @@ import (
 )
 
 // Slower are the kernels that got slower, but for those whose code is known to be the same, by finding: their mangled
-// names in the head's device code, none where it is not known.
+// names in the head's device code, none where it is not known. Where no kernel fails, sections are among them.
 func Slower(r *result.Report, code []devicecode.Kernel) map[int][]string {
 	names := map[string]string{}
 	for _, k := range code {
 		names[spelled(k.Name)] = k.Name
 	}
 	out := map[int][]string{}
+	fails := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeKernel && f.Gates
+	})
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Slower ||
+		kernel := f.Scope == measure.ScopeKernel && f.Unit == measure.Time.Unit
+		section := f.Scope == measure.ScopeSection && !fails
+		if f.Outcome != result.Slower || !kernel && !section ||
 			slices.ContainsFunc(f.Facts, result.Is[reason.SameCode]) {
 			continue
 		}
